@@ -1,0 +1,42 @@
+"""Contextual word vectors that anyone can load, run and look into.
+
+>>> import polyseme
+>>> embedder = polyseme.load("model/")  # doctest: +SKIP
+>>> vectors = embedder.embed([["The", "river", "bank"]])  # doctest: +SKIP
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public names are imported when first used: torch takes seconds, and `polyseme --help` must not wait for it.
+_HOMES = {
+    "BiLM": "polyseme.models.bilm",
+    "Elmo": "polyseme.compat.allennlp",
+    "Embedder": "polyseme.embed.embedder",
+    "ScalarMix": "polyseme.nn.scalar_mix",
+    "batch_to_ids": "polyseme.compat.allennlp",
+    "load": "polyseme.embed.load",
+}
+
+__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load"]
+
+if TYPE_CHECKING:
+    from polyseme.compat.allennlp import Elmo, batch_to_ids
+    from polyseme.embed.embedder import Embedder
+    from polyseme.embed.load import load
+    from polyseme.models.bilm import BiLM
+    from polyseme.nn.scalar_mix import ScalarMix
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'polyseme' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

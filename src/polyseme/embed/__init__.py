@@ -1,0 +1,1 @@
+"""Embedding: strings in, arrays out, and the writers of those arrays."""

@@ -1,0 +1,39 @@
+"""Which layers of the biLM to give back."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from polyseme.errors import InputError
+from polyseme.nn.scalar_mix import ScalarMix
+
+LayerChoice = Literal["all", "mean", "top"] | int | ScalarMix
+"""All layers, their mean, one of them, or a learned mix."""
+
+
+def check_choice(choice: LayerChoice, layers: int) -> None:
+    """Refuse a choice that a model with this many layers cannot serve."""
+    if isinstance(choice, ScalarMix):
+        if len(choice.weights) != layers:
+            raise InputError(f"the mix is of {len(choice.weights)} layers but the model has {layers}")
+        return
+    numbers = isinstance(choice, int) and not isinstance(choice, bool)
+    if choice in ("all", "mean", "top") or (numbers and 0 <= int(choice) < layers):
+        return
+    known = ", ".join(map(str, range(layers)))
+    raise InputError(f"unknown layer {choice!r}; expected one of {known}, or 'all', 'mean', 'top'")
+
+
+def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:
+    """Reduce all layers (each (N, D)) to those asked for: every one for 'all', else a single one."""
+    if choice == "all":
+        return list(layers)
+    if choice == "top":
+        return [layers[-1]]
+    if choice == "mean":
+        return [torch.stack(list(layers)).mean(dim=0)]
+    if isinstance(choice, ScalarMix):
+        return [choice.to(layers[0].device)(layers)]
+    return [layers[choice]]

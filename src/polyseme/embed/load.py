@@ -1,0 +1,49 @@
+"""The one function that gives an embedder."""
+
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from polyseme.embed.embedder import Embedder
+from polyseme.errors import InputError
+from polyseme.formats.detect import ModelPath, open_model
+
+Precision = Literal["float32"]
+
+
+def load(
+    model: ModelPath,
+    *,
+    precision: Precision = "float32",
+    stateful: bool = False,
+    device: str | torch.device = "cpu",
+    softmax: str | Path | None = None,
+    vocabulary: str | Path | None = None,
+    batch_size: int = 64,
+    batch_tokens: int = 8192,
+    cache_mib: int = 256,
+) -> Embedder:
+    """Load a model of any known format, ready to embed.
+
+    Args:
+        model: A model folder, a zip, a weights file, a TensorFlow checkpoint's prefix, or ``(options, weights)``.
+        precision: What the network computes in.
+        stateful: Carry state from batch to batch, as the original software does.
+        device: Where to compute.
+        softmax: An HDF5 file with the softmax, where it is apart; scores and substitutes need one.
+        vocabulary: The softmax's words, one a line, where they are apart.
+        batch_size: Sentences of a batch when stateful.
+        batch_tokens: Tokens of a batch otherwise.
+        cache_mib: Memory for the token vectors of words seen before.
+
+    Example:
+        >>> embedder = load("model/")  # doctest: +SKIP
+        >>> embedder.embed([["The", "river", "bank"]])[0].shape  # doctest: +SKIP
+        (3, 3, 1024)
+    """
+    if precision != "float32":
+        raise InputError(f"unknown precision {precision!r}; expected 'float32'")
+    opened = open_model(model, softmax=softmax, vocabulary=vocabulary)
+    opened.bilm.to(device)
+    return Embedder(opened, stateful=stateful, batch_size=batch_size, batch_tokens=batch_tokens, cache_mib=cache_mib)

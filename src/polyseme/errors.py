@@ -1,0 +1,33 @@
+"""What polyseme raises.
+
+::
+
+    PolysemeError
+    ├── InputError      text or an argument is not what was expected (also a ValueError)
+    ├── FormatError     a model or data file is not what it claims to be (also a ValueError)
+    ├── OutputError     a result could not be written; what was written so far is kept (also an OSError)
+    └── MissingPart     an optional package or a part of a model (a softmax, a vocabulary) is not there
+
+Every message says where, what was got, what was expected and what to do. The command line prints it as one line and
+leaves with exit code 2.
+"""
+
+
+class PolysemeError(Exception):
+    """Base of everything polyseme raises on purpose."""
+
+
+class InputError(PolysemeError, ValueError):
+    """Text or an argument is not what was expected."""
+
+
+class FormatError(PolysemeError, ValueError):
+    """A model or data file is not what it claims to be."""
+
+
+class OutputError(PolysemeError, OSError):
+    """A result could not be written."""
+
+
+class MissingPart(PolysemeError):  # noqa: N818 - it names what is missing, not what went wrong
+    """An optional package, or a part of a model such as its softmax, is not there."""

@@ -1,0 +1,236 @@
+"""bilm-tf's names and layouts of arrays, to our own and back.
+
+HDF5 files and TensorFlow checkpoints hold the same arrays; what differs is how they are stored.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from polyseme.errors import FormatError, MissingPart
+from polyseme.formats.files import Files
+from polyseme.formats.model import Model, Weights, assemble
+from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
+from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, ByteCharacters, Indexer, WholeWords
+from polyseme.text.vocabulary import Vocabulary
+
+_DIRECTIONS = (("forward_layers", 0), ("backward_layers", 1))
+_STORED_CHARACTERS = BYTE_CHARACTERS - 1  # files lack the mask's row
+
+
+def from_arrays(
+    files: Files, arrays: Weights, *, options: str, vocabulary: str | None, softmax: Weights, kind: str
+) -> Model:
+    """Make a model of arrays that carry bilm-tf's names."""
+    asked_by = files.shown(options)
+    settings = files.json(options)
+    words = _vocabulary(files, vocabulary)
+    config = _config(settings, arrays, softmax, kind=kind, where=asked_by)
+    if config.vocabulary_size and words and len(words) != config.vocabulary_size:
+        raise FormatError(
+            f"{_shown(files, vocabulary)}: {len(words):,} words but the softmax has {config.vocabulary_size:,}; "
+            "use the vocabulary the model was trained with"
+        )
+    tensors: dict[str, Tensor] = {}
+    if isinstance(config.token_encoder, CharacterEncoderConfig):
+        tensors |= _read_character_encoder(arrays, config, config.token_encoder, asked_by)
+    else:
+        tensors["token_encoder.words.weight"] = arrays.take(
+            "embedding", config.token_encoder.words, config.projection_dim, asked_by=asked_by
+        )
+    tensors |= _read_lstms(arrays, config, asked_by)
+    if config.vocabulary_size:
+        size = config.vocabulary_size
+        tensors["softmax.weight"] = softmax.take("softmax/W", size, config.projection_dim, asked_by=asked_by)
+        tensors["softmax.bias"] = softmax.take("softmax/b", size, asked_by=asked_by)
+    indexer: Indexer
+    if isinstance(config.token_encoder, CharacterEncoderConfig):
+        indexer = ByteCharacters(config.token_encoder.max_characters)
+    elif words is None:
+        raise MissingPart(
+            f"{arrays.path}: a model whose input is whole words needs its vocabulary; give it with vocabulary=... "
+            "or put vocab.txt beside the weights"
+        )
+    elif len(words) != config.token_encoder.words:
+        raise FormatError(
+            f"{_shown(files, vocabulary)}: {len(words):,} words but {arrays.path} embeds {config.token_encoder.words:,}"
+        )
+    else:
+        indexer = WholeWords(words.ids)
+    return Model(config, assemble(config, tensors, where=arrays.path), indexer, words)
+
+
+def _vocabulary(files: Files, name: str | None) -> Vocabulary | None:
+    if name is None:
+        return None
+    lines = files.text(name).rstrip("\n").split("\n")  # not splitlines(): a word may hold U+2028 and its like
+    return Vocabulary((line.strip() for line in lines), where=files.shown(name))
+
+
+def _config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, kind: str, where: str) -> BiLMConfig:
+    try:
+        lstm = options["lstm"]
+        token_encoder: CharacterEncoderConfig | WordEncoderConfig
+        if "char_cnn" in options and "char_embed" in arrays:
+            cnn = options["char_cnn"]
+            characters = cnn.get("n_characters", BYTE_CHARACTERS)
+            if characters not in (BYTE_CHARACTERS, _STORED_CHARACTERS):
+                raise FormatError(
+                    f"{where}: n_characters is {characters!r}, expected {BYTE_CHARACTERS} (or {_STORED_CHARACTERS}, as "
+                    "written while training)"
+                )
+            token_encoder = CharacterEncoderConfig(
+                alphabet="bytes",
+                characters=BYTE_CHARACTERS,
+                character_dim=cnn["embedding"]["dim"],
+                max_characters=cnn.get("max_characters_per_token", 50),
+                filters=cnn["filters"],
+                activation=cnn.get("activation", "relu"),
+                highway_layers=cnn.get("n_highway", 0) or 0,
+                padding_id=BYTE_PADDING_ID,
+            )
+        elif "embedding" in arrays:
+            token_encoder = WordEncoderConfig(words=arrays.shape("embedding")[0])
+        else:
+            raise FormatError(
+                f"{arrays.path}: neither char_embed nor embedding in it; expected the weights of a biLM "
+                f"(it holds {', '.join(list(arrays)[:4]) or 'nothing'})"
+            )
+        return BiLMConfig(
+            projection_dim=lstm["projection_dim"],
+            token_encoder=token_encoder,
+            encoder=LstmEncoderConfig(
+                layers=lstm["n_layers"],
+                hidden_dim=lstm["dim"],
+                cell_clip=lstm.get("cell_clip") or None,
+                projection_clip=lstm.get("proj_clip") or None,
+                skip_connections=bool(lstm.get("use_skip_connections", False)),
+            ),
+            vocabulary_size=softmax.shape("softmax/W")[0] if "softmax/W" in softmax else 0,
+            source=kind,
+            source_options=dict(options),
+        )
+    except KeyError as error:
+        raise FormatError(f"{where}: no {error} setting; expected the options.json of a biLM") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'options'}: {first['msg']}") from error
+    except (TypeError, AttributeError) as error:
+        raise FormatError(f"{where}: settings are not laid out as in a biLM's options.json ({error})") from error
+
+
+def _cell(direction: int, layer: int) -> str:
+    return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
+
+
+def _read_character_encoder(
+    arrays: Weights, config: BiLMConfig, encoder: CharacterEncoderConfig, asked_by: str
+) -> dict[str, Tensor]:
+    here = "token_encoder."
+    dim = encoder.character_dim
+    rows = arrays.shape("char_embed")[:1]
+    # Trained with n_characters 262, a file has one more row, which no character uses.
+    stored = arrays.take(
+        "char_embed", BYTE_CHARACTERS if rows == (BYTE_CHARACTERS,) else _STORED_CHARACTERS, dim, asked_by=asked_by
+    )
+    tensors = {here + "characters.embedding.weight": torch.cat([torch.zeros(1, dim), stored[:_STORED_CHARACTERS]])}
+    for index, (width, count) in enumerate(encoder.filters):
+        kernel = arrays.take(f"CNN/W_cnn_{index}", 1, width, dim, count, asked_by=asked_by)
+        tensors[f"{here}characters.convolutions.{index}.weight"] = kernel[0].permute(2, 1, 0).contiguous()
+        tensors[f"{here}characters.convolutions.{index}.bias"] = arrays.take(
+            f"CNN/b_cnn_{index}", count, asked_by=asked_by
+        )
+    features = sum(count for _, count in encoder.filters)
+    for index in range(encoder.highway_layers):
+        name = f"CNN_high_{index}/"
+        # bilm-tf's carry gate opens for the transformed part, ours for the input: the same gate with the other sign.
+        transform = arrays.take(name + "W_transform", features, features, asked_by=asked_by).t()
+        carry = arrays.take(name + "W_carry", features, features, asked_by=asked_by).t()
+        tensors[f"{here}highways.{index}.weight"] = torch.cat([transform, -carry])
+        tensors[f"{here}highways.{index}.bias"] = torch.cat(
+            [
+                arrays.take(name + "b_transform", features, asked_by=asked_by),
+                -arrays.take(name + "b_carry", features, asked_by=asked_by),
+            ]
+        )
+    projection = arrays.take("CNN_proj/W_proj", features, config.projection_dim, asked_by=asked_by)
+    tensors[here + "projection.weight"] = projection.t().contiguous()
+    tensors[here + "projection.bias"] = arrays.take("CNN_proj/b_proj", config.projection_dim, asked_by=asked_by)
+    return tensors
+
+
+def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    hidden, projection = config.encoder.hidden_dim, config.projection_dim
+    for direction, number in _DIRECTIONS:
+        for layer in range(config.encoder.layers):
+            name, here = _cell(number, layer), f"encoder.{direction}.{layer}."
+            kernel = arrays.take(name + "W_0", 2 * projection, 4 * hidden, asked_by=asked_by)  # input rows first
+            kernel = _swap_gates(kernel.t())
+            tensors[here + "weight_ih"] = kernel[:, :projection].contiguous()
+            tensors[here + "weight_hh"] = kernel[:, projection:].contiguous()
+            tensors[here + "bias"] = _swap_gates(arrays.take(name + "B", 4 * hidden, asked_by=asked_by))
+            tensors[here + "weight_hr"] = (
+                arrays.take(name + "W_P_0", hidden, projection, asked_by=asked_by).t().contiguous()
+            )
+    return tensors
+
+
+def _swap_gates(rows: Tensor) -> Tensor:
+    """Input, candidate, forget, output to input, forget, candidate, output; or back."""
+    admit, second, third, emit = rows.chunk(4)
+    return torch.cat([admit, third, second, emit])
+
+
+def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig) -> dict[str, Any]:
+    lstm = config.encoder
+    return {
+        "lstm": {
+            "dim": lstm.hidden_dim,
+            "projection_dim": config.projection_dim,
+            "n_layers": lstm.layers,
+            "cell_clip": lstm.cell_clip,
+            "proj_clip": lstm.projection_clip,
+            "use_skip_connections": lstm.skip_connections,
+        },
+        "char_cnn": {
+            "embedding": {"dim": encoder.character_dim},
+            "filters": encoder.filters,
+            "n_highway": encoder.highway_layers,
+            "n_characters": BYTE_CHARACTERS,
+            "max_characters_per_token": encoder.max_characters,
+            "activation": encoder.activation,
+        },
+    }
+
+
+def to_arrays(tensors: Mapping[str, Tensor], config: BiLMConfig, encoder: CharacterEncoderConfig) -> dict[str, Tensor]:
+    """The network's tensors under bilm-tf's names, each step the inverse of reading."""
+    here = "token_encoder."
+    arrays = {"char_embed": tensors[here + "characters.embedding.weight"][1:]}
+    for index in range(len(encoder.filters)):
+        kernel = tensors[f"{here}characters.convolutions.{index}.weight"]  # (n, c, width)
+        arrays[f"CNN/W_cnn_{index}"] = kernel.permute(2, 1, 0).unsqueeze(0)
+        arrays[f"CNN/b_cnn_{index}"] = tensors[f"{here}characters.convolutions.{index}.bias"]
+    for index in range(encoder.highway_layers):
+        transform, carry = tensors[f"{here}highways.{index}.weight"].chunk(2)
+        transform_bias, carry_bias = tensors[f"{here}highways.{index}.bias"].chunk(2)
+        arrays[f"CNN_high_{index}/W_transform"], arrays[f"CNN_high_{index}/b_transform"] = transform.t(), transform_bias
+        arrays[f"CNN_high_{index}/W_carry"], arrays[f"CNN_high_{index}/b_carry"] = -carry.t(), -carry_bias
+    arrays["CNN_proj/W_proj"] = tensors[here + "projection.weight"].t()
+    arrays["CNN_proj/b_proj"] = tensors[here + "projection.bias"]
+    for direction, number in _DIRECTIONS:
+        for layer in range(config.encoder.layers):
+            name, cell = _cell(number, layer), f"encoder.{direction}.{layer}."
+            kernel = torch.cat([tensors[cell + "weight_ih"], tensors[cell + "weight_hh"]], dim=1)  # (4H, 2P)
+            arrays[name + "W_0"] = _swap_gates(kernel).t()
+            arrays[name + "B"] = _swap_gates(tensors[cell + "bias"])
+            arrays[name + "W_P_0"] = tensors[cell + "weight_hr"].t()
+    return {name: tensor.cpu() for name, tensor in arrays.items()}
+
+
+def _shown(files: Files, vocabulary: str | None) -> str:
+    return files.shown(vocabulary) if vocabulary else "vocabulary"

@@ -1,0 +1,159 @@
+"""The files of a model, in a folder, a zip or named one by one, read in place."""
+
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from polyseme.errors import FormatError, InputError
+
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+ZIP_SIGNATURE = b"PK\x03\x04"
+LARGEST_ENTRY = 16 << 30
+"""A compressed zip entry is unpacked into memory; no model comes near this size."""
+
+
+class Files:
+    """Files by name. ``where`` is what to call the whole in messages."""
+
+    def __init__(self, paths: Mapping[str, Path], *, where: str) -> None:
+        self.where = where
+        self._paths = dict(paths)
+
+    @classmethod
+    def folder(cls, path: Path) -> "Files":
+        """The files directly in a folder."""
+        paths = {entry.name: entry for entry in sorted(path.iterdir()) if entry.is_file()}
+        return cls(paths, where=str(path))
+
+    @property
+    def names(self) -> list[str]:
+        """Names, sorted."""
+        return sorted(self._paths)
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file for reading; seekable."""
+        try:
+            return self._paths[name].open("rb")
+        except OSError as error:
+            raise InputError(f"{self.shown(name)}: cannot be read ({error.strerror})") from error
+
+    def shown(self, name: str) -> str:
+        """What to call a file in messages."""
+        return str(self._paths[name])
+
+    def plus(self, more: Mapping[str, Path]) -> "Files":
+        """These files and more, named otherwise than any here."""
+        return _Union(self, Files(more, where=self.where))
+
+    def begins_with(self, name: str, signature: bytes) -> bool:
+        """Whether a file's first bytes are these."""
+        with self.open(name) as file:
+            return file.read(len(signature)) == signature
+
+    def text(self, name: str) -> str:
+        """A whole text file."""
+        with self.open(name) as file:
+            try:
+                return file.read().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
+
+    def json(self, name: str) -> dict[str, Any]:
+        """A whole JSON file, which must hold an object."""
+        try:
+            value = json.loads(self.text(name))
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(f"{self.shown(name)}: not JSON ({error})") from error
+        except RecursionError as error:
+            raise FormatError(f"{self.shown(name)}: not JSON that can be read (nested too deeply)") from error
+        if not isinstance(value, dict):
+            raise FormatError(
+                f"{self.shown(name)}: holds a JSON {type(value).__name__}, expected an object of settings"
+            )
+        return value
+
+    def json_or_none(self, name: str) -> dict[str, Any] | None:
+        """A JSON object if the file holds one; for looking around."""
+        try:
+            return self.json(name)
+        except FormatError:
+            return None
+
+
+class ZipFiles(Files):
+    """The files in a zip. Nothing is unpacked to disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.where = str(path)
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+            raise FormatError(f"{path}: a damaged or truncated zip ({error}); fetch it again") from error
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in self._zip.infolist():
+            inner = PurePosixPath(entry.filename.replace("\\", "/"))
+            if inner.is_absolute() or ".." in inner.parts or (inner.parts and inner.parts[0].endswith(":")):
+                raise FormatError(f"{path}: entry {entry.filename!r} points outside the archive; refused as unsafe")
+            if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
+                self._entries.setdefault(inner.name, entry)
+
+    @property
+    def names(self) -> list[str]:
+        """Base names, sorted."""
+        return sorted(self._entries)
+
+    def open(self, name: str) -> BinaryIO:
+        """Read an entry: in place where it is stored as it is, else through memory, since it must be seekable."""
+        entry = self._entries[name]
+        try:
+            file = self._zip.open(entry)
+            if entry.compress_type == zipfile.ZIP_STORED:
+                return cast(BinaryIO, file)
+            with file:
+                content = file.read(LARGEST_ENTRY + 1)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:
+            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
+        except Exception as error:  # zlib, bz2 and lzma raise errors of their own on damaged data
+            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
+        if len(content) > LARGEST_ENTRY:
+            raise FormatError(f"{self.shown(name)}: unpacks to more than {LARGEST_ENTRY >> 30} GiB; refused")
+        return io.BytesIO(content)
+
+    def begins_with(self, name: str, signature: bytes) -> bool:
+        """Whether an entry's first bytes are these, without unpacking the rest."""
+        with self._zip.open(self._entries[name]) as file:
+            return file.read(len(signature)) == signature
+
+    def shown(self, name: str) -> str:
+        """What to call an entry in messages."""
+        return f"{self.where}!{self._entries[name].filename}"
+
+
+class _Union(Files):
+    """Two sets of files as one."""
+
+    def __init__(self, first: Files, second: Files) -> None:
+        self.where = first.where
+        self._sets = (second, first)
+
+    def _holder(self, name: str) -> Files:
+        return next(files for files in self._sets if name in files.names)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of both, sorted."""
+        return sorted({name for files in self._sets for name in files.names})
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file of either."""
+        return self._holder(name).open(name)
+
+    def shown(self, name: str) -> str:
+        """What to call a file in messages."""
+        return self._holder(name).shown(name)

@@ -1,0 +1,220 @@
+"""ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from polyseme.errors import FormatError
+from polyseme.formats.files import Files
+from polyseme.formats.model import Model, Weights, assemble
+from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
+from polyseme.text.characters import UnicodeCharacters
+
+KIND = "elmo-many-langs"
+CONFIG, CHARACTERS, WORDS, TOKENS, ENCODER = "config.json", "char.dic", "word.dic", "token_embedder.pkl", "encoder.pkl"
+
+# The public models point to this file, which did not come with them (cnn_50_100_512_4096_sample).
+_DEFAULT_NAME = "cnn_50_100_512_4096_sample.json"
+_DEFAULT: dict[str, Any] = {
+    "encoder": {"name": "elmo", "projection_dim": 512, "cell_clip": 3, "proj_clip": 3, "dim": 4096, "n_layers": 2},
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 2,
+        "word_dim": 100,
+        "char_dim": 50,
+        "max_characters_per_token": 50,
+    },
+}
+
+
+class PickledWeights(Weights):
+    """A state dict saved by torch, read without running anything that is in the file."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self.path = files.shown(name)
+        try:
+            with files.open(name) as file:
+                state = torch.load(file, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError as error:
+            raise FormatError(
+                f"{self.path}: holds more than tensors, and loading it could run code; refused. "
+                "Save its state_dict() alone and try again"
+            ) from error
+        except Exception as error:  # torch.load raises almost anything on a damaged file
+            raise FormatError(f"{self.path}: not a file saved by torch, or a truncated one") from error
+        if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+            raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
+        self._tensors: dict[str, Tensor] = {str(key): value for key, value in state.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a tensor."""
+        return tuple(self._tensors[name].shape)
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+
+def read(files: Files) -> Model:
+    """Read a model folder or zip."""
+    characters = _dictionary(files, CHARACTERS)
+    words = _dictionary(files, WORDS) if WORDS in files.names else None
+    settings, asked_by = _settings(files)
+    tokens, encoder = PickledWeights(files, TOKENS), PickledWeights(files, ENCODER)
+    config = _config(settings, characters, words, where=asked_by)
+    tensors = _read_token_encoder(tokens, config, asked_by) | _read_lstms(encoder, config, asked_by)
+    with_words = isinstance(config.token_encoder, CharacterEncoderConfig) and config.token_encoder.words
+    indexer = UnicodeCharacters(
+        characters,
+        max_characters=config.token_encoder.max_characters
+        if isinstance(config.token_encoder, CharacterEncoderConfig)
+        else 50,
+        words=words if with_words else None,
+        # The original code reads the two markers crosswise, and the weights were trained that way.
+        begin_word="<eow>",
+        end_word="<bow>",
+    )
+    return Model(config, assemble(config, tensors, where=files.where), indexer)
+
+
+def _dictionary(files: Files, name: str) -> dict[str, int]:
+    """Read ``token TAB id`` lines; a line that lacks its token means U+3000, lost when the file was written."""
+    table: dict[str, int] = {}
+    for number, line in enumerate(files.text(name).split("\n"), start=1):
+        line = line.rstrip("\r")
+        if not line.strip():
+            continue
+        token, tab, index = line.rpartition("\t")
+        try:
+            table[token if tab and token else "\u3000"] = int(index)
+        except ValueError as error:
+            raise FormatError(
+                f"{files.shown(name)}:{number}: got {line[:60]!r}, expected a token, a tab and its id"
+            ) from error
+    return table
+
+
+def _settings(files: Files) -> tuple[dict[str, Any], str]:
+    """The network's settings and the name of the file they stand in.
+
+    ``config_path`` points into its author's home, so the file's name is looked for beside the weights.
+    """
+    outer = files.json(CONFIG)
+    if "encoder" in outer and "token_embedder" in outer:
+        return outer, files.shown(CONFIG)
+    pointed = str(outer.get("config_path", ""))
+    name = PureWindowsPath(PurePosixPath(pointed).name).name
+    if name in files.names and name != CONFIG:
+        return files.json(name), files.shown(name)
+    return _DEFAULT, f"the public default {_DEFAULT_NAME}"
+
+
+def _config(
+    settings: dict[str, Any], characters: dict[str, int], words: dict[str, int] | None, *, where: str
+) -> BiLMConfig:
+    try:
+        tokens, encoder = settings["token_embedder"], settings["encoder"]
+        if str(tokens.get("name", "cnn")).lower() != "cnn" or str(encoder.get("name", "elmo")).lower() != "elmo":
+            raise FormatError(
+                f"{where}: token embedder {tokens.get('name')!r} with encoder {encoder.get('name')!r}; only 'cnn' with 'elmo', "
+                "which all public models are, can be read"
+            )
+        word_dim = int(tokens.get("word_dim", 0) or 0) if words else 0
+        return BiLMConfig(
+            projection_dim=encoder["projection_dim"],
+            token_encoder=CharacterEncoderConfig(
+                alphabet="unicode",
+                characters=max(characters.values(), default=-1) + 1,
+                character_dim=tokens["char_dim"],
+                max_characters=tokens.get("max_characters_per_token", 50),
+                filters=tokens["filters"],
+                activation=tokens.get("activation", "relu"),
+                highway_layers=tokens.get("n_highway", 0),
+                padding_id=characters.get(UnicodeCharacters.PADDING, 0),
+                words=max(words.values(), default=-1) + 1 if words and word_dim else 0,
+                word_dim=word_dim,
+            ),
+            encoder=LstmEncoderConfig(
+                layers=encoder["n_layers"],
+                hidden_dim=encoder["dim"],
+                cell_clip=encoder.get("cell_clip") or None,
+                projection_clip=encoder.get("proj_clip") or None,
+                skip_connections=True,
+                forget_bias=0.0,
+            ),
+            source=KIND,
+            source_options=settings,
+        )
+    except KeyError as error:
+        raise FormatError(
+            f"{where}: no {error} setting; expected the configuration of an ELMoForManyLangs model"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'settings'}: {first['msg']}") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            f"{where}: settings are not laid out as in an ELMoForManyLangs configuration ({error})"
+        ) from error
+
+
+def _read_token_encoder(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
+    encoder = config.token_encoder
+    assert isinstance(encoder, CharacterEncoderConfig)
+    here = "token_encoder."
+    dim = encoder.character_dim
+    tensors = {
+        here + "characters.embedding.weight": arrays.take(
+            "char_emb_layer.embedding.weight", encoder.characters, dim, asked_by=f"{CHARACTERS} with {asked_by}"
+        )
+    }
+    if encoder.words:
+        tensors[here + "words.weight"] = arrays.take(
+            "word_emb_layer.embedding.weight", encoder.words, encoder.word_dim, asked_by=f"{WORDS} with {asked_by}"
+        )
+    for index, (width, count) in enumerate(encoder.filters):
+        name, ours = f"convolutions.{index}.", f"{here}characters.convolutions.{index}."
+        tensors[ours + "weight"] = arrays.take(name + "weight", count, dim, width, asked_by=asked_by)
+        tensors[ours + "bias"] = arrays.take(name + "bias", count, asked_by=asked_by)
+    features = sum(count for _, count in encoder.filters)
+    for index in range(encoder.highway_layers):
+        name, ours = f"highways._layers.{index}.", f"{here}highways.{index}."
+        tensors[ours + "weight"] = arrays.take(name + "weight", 2 * features, features, asked_by=asked_by)
+        tensors[ours + "bias"] = arrays.take(name + "bias", 2 * features, asked_by=asked_by)
+    width = features + encoder.word_dim
+    tensors[here + "projection.weight"] = arrays.take(
+        "projection.weight", config.projection_dim, width, asked_by=asked_by
+    )
+    tensors[here + "projection.bias"] = arrays.take("projection.bias", config.projection_dim, asked_by=asked_by)
+    return tensors
+
+
+def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
+    """The gates lie as ours do, and the forget bias is already in the stored one."""
+    tensors: dict[str, Tensor] = {}
+    hidden, projection = config.encoder.hidden_dim, config.projection_dim
+    for direction in ("forward", "backward"):
+        for layer in range(config.encoder.layers):
+            name, ours = f"{direction}_layer_{layer}.", f"encoder.{direction}_layers.{layer}."
+            tensors[ours + "weight_ih"] = arrays.take(
+                name + "input_linearity.weight", 4 * hidden, projection, asked_by=asked_by
+            )
+            tensors[ours + "weight_hh"] = arrays.take(
+                name + "state_linearity.weight", 4 * hidden, projection, asked_by=asked_by
+            )
+            tensors[ours + "bias"] = arrays.take(name + "state_linearity.bias", 4 * hidden, asked_by=asked_by)
+            tensors[ours + "weight_hr"] = arrays.take(
+                name + "state_projection.weight", projection, hidden, asked_by=asked_by
+            )
+    return tensors

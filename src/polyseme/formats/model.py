@@ -1,0 +1,89 @@
+"""A model as read from files: the network and what turns words into its ids."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from polyseme.errors import FormatError
+from polyseme.models.bilm import BiLM
+from polyseme.models.config import BiLMConfig
+from polyseme.text.characters import Indexer
+from polyseme.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Model:
+    """A biLM with its indexer and, where it has a softmax, its vocabulary."""
+
+    config: BiLMConfig
+    bilm: BiLM
+    indexer: Indexer
+    vocabulary: Vocabulary | None = None
+
+
+class Weights(Mapping[str, Tensor]):
+    """Named arrays of a foreign file, checked against the shape that is asked for before they are read.
+
+    Subclasses say how to list, measure and read; ``path`` names the file in messages.
+    """
+
+    path: str
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an array, without reading it."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def take(self, name: str, *shape: int, asked_by: str) -> Tensor:
+        """Read an array that must have this shape, as float32.
+
+        Args:
+            name: Its name in the file.
+            shape: What its shape must be.
+            asked_by: The file that asks for that shape.
+        """
+        if name not in self:
+            raise FormatError(f"{self.path}: no {name}; {asked_by} asks for it with shape {_plain(shape)}")
+        if self.shape(name) != shape:
+            raise FormatError(
+                f"{self.path}: {name} is {_plain(self.shape(name))} but {asked_by} asks for {_plain(shape)}; "
+                "use the options that came with these weights"
+            )
+        return self[name].to(torch.float32)
+
+
+def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -> BiLM:
+    """Build the network of ``config`` around ``tensors``, which must be all of its parameters and no others."""
+    with torch.device("meta"):
+        bilm = BiLM.from_config(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
+    for name, shape in expected.items():
+        if name not in tensors:
+            raise FormatError(f"{where}: no tensor {name}; its configuration asks for one of shape {_plain(shape)}")
+        if tuple(tensors[name].shape) != shape:
+            raise FormatError(
+                f"{where}: {name} is {_plain(tuple(tensors[name].shape))} but its configuration asks for {_plain(shape)}"
+            )
+    unknown = [name for name in tensors if name not in expected]
+    if unknown:
+        raise FormatError(
+            f"{where}: {unknown[0]} is not a tensor of this configuration; expected {', '.join(expected)}"
+        )
+    bilm.load_state_dict(dict(tensors), assign=True)
+    for name, parameter in bilm.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise FormatError(
+                f"{where}: {name} holds NaN or infinity; the weights are damaged or their training diverged"
+            )
+    return bilm.eval().requires_grad_(False)
+
+
+def _plain(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ")"

@@ -1,0 +1,116 @@
+"""The native model folder: config.json, model.safetensors and the tables of words and characters."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from pydantic import ValidationError
+
+from polyseme.errors import FormatError
+from polyseme.formats.files import Files
+from polyseme.formats.model import Model, assemble
+from polyseme.formats.output import new_folder
+from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters, WholeWords
+from polyseme.text.vocabulary import Vocabulary
+
+KIND = "polyseme"
+CONFIG, WEIGHTS, VOCABULARY, CHARACTERS, WORDS, CARD = (
+    "config.json",
+    "model.safetensors",
+    "vocabulary.txt",
+    "characters.json",
+    "words.json",
+    "README.md",
+)
+
+
+def read(files: Files) -> Model:
+    """Read a native folder."""
+    try:
+        config = BiLMConfig.model_validate(files.json(CONFIG))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise FormatError(f"{files.shown(CONFIG)}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    where = files.shown(WEIGHTS)
+    try:
+        with files.open(WEIGHTS) as file:
+            tensors = safetensors.torch.load(file.read())
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
+        raise FormatError(f"{where}: not a safetensors file, or a truncated one ({error})") from error
+    tensors = {name: tensor.to(torch.float32) for name, tensor in tensors.items()}
+    vocabulary = None
+    if VOCABULARY in files.names:
+        vocabulary = Vocabulary(files.text(VOCABULARY).split("\n")[:-1], where=files.shown(VOCABULARY))
+        if len(vocabulary) != config.vocabulary_size and config.vocabulary_size:
+            raise FormatError(
+                f"{files.shown(VOCABULARY)}: {len(vocabulary):,} words but {CONFIG} says {config.vocabulary_size:,}"
+            )
+    return Model(config, assemble(config, tensors, where=where), _indexer(files, config), vocabulary)
+
+
+def write(model: Model, folder: Path) -> None:
+    """Write a model into a new folder."""
+    with new_folder(folder) as target:
+        _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
+        tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
+        safetensors.torch.save_file(tensors, target / WEIGHTS, metadata={"format": "pt"})
+        if model.vocabulary:
+            text = "".join(f"{word}\n" for word in model.vocabulary.words)
+            (target / VOCABULARY).write_text(text, encoding="utf-8", newline="\n")
+        match model.indexer:
+            case UnicodeCharacters() as unicode:
+                markers = {"begin_word": unicode.begin_word, "end_word": unicode.end_word}
+                _write_json(target / CHARACTERS, {**markers, "characters": dict(unicode.characters)})
+                if unicode.words is not None:
+                    _write_json(target / WORDS, dict(unicode.words))
+            case WholeWords() as whole:
+                _write_json(target / WORDS, dict(whole.words))
+        (target / CARD).write_text(_card(model), encoding="utf-8")
+
+
+def _indexer(files: Files, config: BiLMConfig) -> Indexer:
+    encoder = config.token_encoder
+    if not isinstance(encoder, CharacterEncoderConfig):
+        return WholeWords(_table(files, WORDS, files.json(WORDS), encoder.words))
+    if encoder.alphabet == "bytes":
+        return ByteCharacters(encoder.max_characters)
+    characters = files.json(CHARACTERS)
+    if not isinstance(characters.get("characters"), dict):
+        raise FormatError(f"{files.shown(CHARACTERS)}: no 'characters' object; expected character: id pairs in it")
+    return UnicodeCharacters(
+        _table(files, CHARACTERS, characters["characters"], encoder.characters),
+        max_characters=encoder.max_characters,
+        words=_table(files, WORDS, files.json(WORDS), encoder.words) if encoder.words else None,
+        begin_word=str(characters.get("begin_word", "<bow>")),
+        end_word=str(characters.get("end_word", "<eow>")),
+    )
+
+
+def _table(files: Files, name: str, table: Mapping[str, Any], rows: int) -> dict[str, int]:
+    """Check that every id has a row."""
+    for key, value in table.items():
+        if not isinstance(value, int) or not 0 <= value < rows:
+            raise FormatError(f"{files.shown(name)}: {key!r} has id {value!r}, expected a number below {rows}")
+    return dict(table)
+
+
+def _write_json(path: Path, value: Mapping[str, Any], *, indent: int | None = None) -> None:
+    path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _card(model: Model) -> str:
+    config = model.config
+    parameters = sum(parameter.numel() for parameter in model.bilm.parameters())
+    return (
+        f"# A biLM for polyseme\n\n"
+        f"{parameters:,} parameters, {model.bilm.layers} layers of width {model.bilm.dim}, "
+        f"softmax over {config.vocabulary_size:,} words.\n\nConverted from: {config.source}.\n\n"
+        "Data, licence and figures of the weights are those of the model they were converted from.\n\n"
+        "```python\nimport polyseme\n\nembedder = polyseme.load('path/to/this/folder')\n"
+        "vectors = embedder.embed([['The', 'river', 'bank']])\n```\n"
+    )

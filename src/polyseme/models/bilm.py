@@ -1,0 +1,96 @@
+"""The bidirectional language model."""
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.models.encoders import ContextEncoder, EncoderState, LstmEncoder
+from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder, WordTokenEncoder
+from polyseme.nn.packing import Packing
+from polyseme.nn.softmax import FullSoftmax
+
+WORDS_AT_ONCE = 512
+"""Distinct words the token encoder takes at a time when no gradient is wanted, to bound its memory."""
+
+
+class BiLM(nn.Module):
+    """A token encoder, a context encoder and, where the model has one, a softmax over words.
+
+    Layer 0 is the token vector twice over; layer j is the forward and the backward state of the encoder's layer j.
+    Sequences come with their sentence markers already around them.
+    """
+
+    def __init__(
+        self, token_encoder: TokenEncoder, encoder: ContextEncoder, softmax: FullSoftmax | None = None
+    ) -> None:
+        super().__init__()
+        self.token_encoder = token_encoder
+        self.encoder = encoder
+        self.softmax = softmax
+        self.layers = encoder.layers + 1
+        self.projection_dim = token_encoder.dim
+        self.dim = 2 * token_encoder.dim
+
+    @classmethod
+    def from_config(cls, config: BiLMConfig) -> "BiLM":
+        """Build with fresh weights."""
+        tokens = config.token_encoder
+        token_encoder: TokenEncoder
+        if isinstance(tokens, CharacterEncoderConfig):
+            token_encoder = CharacterTokenEncoder(
+                dim=config.projection_dim, **tokens.model_dump(exclude={"kind", "alphabet", "max_characters"})
+            )
+        else:
+            token_encoder = WordTokenEncoder(dim=config.projection_dim, words=tokens.words)
+        encoder = LstmEncoder(projection_dim=config.projection_dim, **config.encoder.model_dump(exclude={"kind"}))
+        softmax = FullSoftmax(config.projection_dim, config.vocabulary_size) if config.vocabulary_size else None
+        return cls(token_encoder, encoder, softmax)
+
+    def encode_words(self, ids: Tensor) -> Tensor:
+        """Context-free vectors of words: ids (U, W) to (U, P)."""
+        if torch.is_grad_enabled():
+            vectors: Tensor = self.token_encoder(ids)
+            return vectors
+        return torch.cat([self.token_encoder(some) for some in ids.split(WORDS_AT_ONCE)])
+
+    def encode_tokens(self, ids: Tensor) -> Tensor:
+        """Context-free vectors of running text: ids (N, W) to (N, P), each distinct word computed once."""
+        distinct, where = torch.unique(ids, dim=0, return_inverse=True)
+        return self.encode_words(distinct)[where]
+
+    def contextualise(
+        self, tokens: Tensor, packing: Packing, state: EncoderState | None = None
+    ) -> tuple[list[Tensor], EncoderState]:
+        """All layers of a batch of token vectors.
+
+        Args:
+            tokens: (N, P) in flat order, sentence after sentence.
+            packing: How the sentences lie.
+            state: What the encoder remembers of each sentence's past; nothing when left out.
+
+        Returns:
+            One packed (N, D) a layer, layer 0 first, and the encoder's state after the batch.
+        """
+        packed = tokens[packing.flat_of_packed]
+        layers, final = self.encoder(packed, packing, state)
+        return [torch.cat([packed, packed], dim=1), *layers], final
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """All layers of a padded batch.
+
+        Args:
+            ids: (B, T, W) token ids, sentence markers included.
+            lengths: (B,) tokens of each sentence; 0 for a row of padding.
+
+        Returns:
+            (L, B, T, D), zero at padding.
+        """
+        mask = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)  # (B, T)
+        result = ids.new_zeros((self.layers, *ids.shape[:2], self.dim), dtype=next(self.parameters()).dtype)
+        sizes = [size for size in lengths.tolist() if size]
+        if not sizes:
+            return result
+        packing = Packing.of(sizes, ids.device)
+        layers, _ = self.contextualise(self.encode_tokens(ids[mask]), packing)
+        flat = torch.stack([layer[packing.packed_of_flat] for layer in layers])  # (L, N, D)
+        return result.masked_scatter(mask[None, :, :, None], flat)

@@ -1,0 +1,47 @@
+"""State that an encoder carries from batch to batch, as the original implementations did."""
+
+from torch import Tensor
+
+from polyseme.models.encoders import EncoderState
+
+
+class CarriedState:
+    """Remembers the state of each *row* of a batch and hands it to the same row of the next one.
+
+    The rows of two batches have nothing to do with each other unless the caller arranges so, which is why the same
+    text then gets other vectors each time. It is here to reproduce published numbers and to read text that runs on
+    from batch to batch. Batches may grow and shrink: a row not used keeps its state, a new row starts from zero.
+    """
+
+    def __init__(self) -> None:
+        self._state: EncoderState | None = None
+
+    def before(self, rows: Tensor) -> EncoderState | None:
+        """The state with which these rows (B,) begin."""
+        if self._state is None:
+            return None
+        self._grow(int(rows.max()) + 1)
+        return self._state.rows(rows)
+
+    def after(self, rows: Tensor, final: EncoderState) -> None:
+        """Remember the state in which these rows (B,) ended."""
+        if self._state is None:
+            self._state = EncoderState(tuple(part.new_zeros(len(part), 0, part.shape[2]) for part in final.parts))
+        self._grow(int(rows.max()) + 1)
+        for kept, new in zip(self._state.parts, final.parts, strict=True):
+            kept[:, rows] = new.detach()
+
+    def forget(self) -> None:
+        """Start from nothing again."""
+        self._state = None
+
+    def _grow(self, rows: int) -> None:
+        assert self._state is not None
+        have = self._state.parts[0].shape[1]
+        if rows > have:
+            grown = []
+            for part in self._state.parts:
+                longer = part.new_zeros(len(part), rows, part.shape[2])
+                longer[:, :have] = part
+                grown.append(longer)
+            self._state = EncoderState(tuple(grown))

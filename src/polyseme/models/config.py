@@ -1,0 +1,80 @@
+"""What a biLM is made of, as written in a model folder's ``config.json``."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Size = Annotated[int, Field(ge=1, le=1 << 20)]
+Rows = Annotated[int, Field(ge=1, le=1 << 27)]
+Clip = Annotated[float, Field(gt=0)] | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CharacterEncoderConfig(_Part):
+    """A token encoder that reads characters, and word vectors beside them where ``word_dim`` is not 0."""
+
+    kind: Literal["characters"] = "characters"
+    alphabet: Literal["bytes", "unicode"] = Field(description="What a character is: a UTF-8 byte or a code point.")
+    characters: Rows = Field(description="Rows of the character embedding.")
+    character_dim: Size = Field(description="Width of a character vector.")
+    max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
+        50, description="Characters of a token with its two markers; longer tokens are cut."
+    )
+    filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1)] = Field(
+        description="Width and count of each convolution."
+    )
+    activation: Literal["relu", "tanh"] = Field("relu", description="After the maximum over positions.")
+    highway_layers: Annotated[int, Field(ge=0, le=64)] = Field(description="Highway layers after the filters.")
+    padding_id: Annotated[int, Field(ge=0)] = Field(description="The character that fills a token up.")
+    words: Annotated[int, Field(ge=0, le=1 << 27)] = Field(0, description="Rows of the word embedding.")
+    word_dim: Annotated[int, Field(ge=0, le=1 << 20)] = Field(0, description="Width of a word vector, 0 for none.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "CharacterEncoderConfig":
+        widest = max(width for width, _ in self.filters)
+        if widest > self.max_characters:
+            raise ValueError(f"a filter of width {widest} does not fit into {self.max_characters} characters")
+        if (self.words == 0) != (self.word_dim == 0):
+            raise ValueError(f"words={self.words} and word_dim={self.word_dim}: both must be 0, or neither")
+        if self.padding_id >= self.characters:
+            raise ValueError(f"padding_id {self.padding_id} is not one of {self.characters} characters")
+        return self
+
+
+class WordEncoderConfig(_Part):
+    """A token encoder that is a table of word vectors."""
+
+    kind: Literal["words"] = "words"
+    words: Rows = Field(description="Rows of the table.")
+
+
+class LstmEncoderConfig(_Part):
+    """Two stacks of projected LSTM layers, one a direction."""
+
+    kind: Literal["lstm"] = "lstm"
+    layers: Annotated[int, Field(ge=1, le=64)] = Field(description="LSTM layers of each direction.")
+    hidden_dim: Size = Field(description="Cells of a layer.")
+    cell_clip: Clip = Field(3.0, description="Bound of the cells.")
+    projection_clip: Clip = Field(3.0, description="Bound of a layer's output.")
+    skip_connections: bool = Field(True, description="Add a layer's input to its output from the second layer on.")
+    forget_bias: float = Field(1.0, description="Added to the stored bias of the forget gate.")
+
+
+class BiLMConfig(_Part):
+    """Everything needed to build a biLM before its weights are read."""
+
+    format: Literal["polyseme"] = "polyseme"
+    version: Literal[1] = 1
+    projection_dim: Size = Field(description="Width of a token vector and of each direction.")
+    token_encoder: CharacterEncoderConfig | WordEncoderConfig = Field(discriminator="kind")
+    encoder: LstmEncoderConfig
+    vocabulary_size: Annotated[int, Field(ge=0, le=1 << 27)] = Field(
+        0, description="Words of the softmax, 0 where the model has none."
+    )
+    source: str = Field("polyseme", description="The format the weights came from.")
+    source_options: dict[str, Any] | None = Field(
+        None, description="The foreign options as they came, so that they can be written back."
+    )

@@ -1,0 +1,62 @@
+"""Convolutions over the characters of a word."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Activation = Literal["relu", "tanh"]
+
+
+class CharacterCnn(nn.Module):
+    """Characters of a word to one vector: embedding, one convolution a width, max over positions, activation.
+
+    Args:
+        characters: Rows of the character embedding.
+        character_dim: Width of a character vector.
+        filters: ``(width, count)`` of each convolution.
+        activation: Applied after the maximum.
+        padding_id: The character that fills a word up to its fixed length.
+    """
+
+    def __init__(
+        self,
+        *,
+        characters: int,
+        character_dim: int,
+        filters: Sequence[tuple[int, int]],
+        activation: Activation,
+        padding_id: int,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(characters, character_dim)
+        self.convolutions = nn.ModuleList(nn.Conv1d(character_dim, count, width) for width, count in filters)
+        self.activation = activation
+        self.padding_id = padding_id
+        self.widest = max(width for width, _ in filters)
+        self.dim = sum(count for _, count in filters)
+
+    def forward(self, character_ids: Tensor) -> Tensor:
+        """Encode words.
+
+        Args:
+            character_ids: (U, C)
+
+        Returns:
+            (U, F)
+        """
+        characters = self.embedding(self._trim(character_ids)).transpose(1, 2)  # (U, character_dim, C')
+        pooled = [convolution(characters).amax(dim=2) for convolution in self.convolutions]
+        features = torch.cat(pooled, dim=1)  # (U, F)
+        return features.relu() if self.activation == "relu" else features.tanh()
+
+    def _trim(self, character_ids: Tensor) -> Tensor:
+        """Leave out positions that add nothing to the maximum.
+
+        Beyond the longest word every window sees padding alone and gives the same value, so it is enough to keep one
+        such window of the widest filter: the result is that of the full length.
+        """
+        used = (character_ids != self.padding_id).any(dim=0).nonzero()
+        longest = int(used[-1]) + 1 if len(used) else 0
+        return character_ids[:, : longest + self.widest]

@@ -1,0 +1,1 @@
+"""Text: sentences, tokens, characters, vocabularies and batches."""

@@ -1,0 +1,80 @@
+"""Sentences to batches: few wasted steps, bounded memory, input order kept."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from polyseme.errors import InputError
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of the input that is in memory at one time, cut into batches of like length."""
+
+    sentences: Sequence[Sequence[str]]
+    batches: Sequence[Sequence[int]]
+    """Positions within ``sentences``; every non-empty sentence is in exactly one batch."""
+
+
+def windows(
+    sentences: Iterable[Sequence[str]], *, batch_tokens: int, window_tokens: int, window_sentences: int = 4096
+) -> Iterator[Window]:
+    """Read sentences lazily and form batches.
+
+    Args:
+        sentences: Lists of tokens.
+        batch_tokens: A batch holds at most this many tokens, or one longer sentence.
+        window_tokens: A window is closed when it holds this many tokens.
+        window_sentences: Or this many sentences.
+    """
+    window: list[Sequence[str]] = []
+    tokens = 0
+    for sentence in checked(sentences):
+        # A sentence that would overfill the window starts the next one, so that a very long one stands alone.
+        if window and tokens + len(sentence) > window_tokens or len(window) == window_sentences:
+            yield Window(window, by_length(window, batch_tokens))
+            window, tokens = [], 0
+        window.append(sentence)
+        tokens += len(sentence)
+    if window:
+        yield Window(window, by_length(window, batch_tokens))
+
+
+def by_length(sentences: Sequence[Sequence[str]], batch_tokens: int) -> list[list[int]]:
+    """Cut sentences into batches of like length, longest first; empty ones are left out."""
+    order = sorted((i for i, s in enumerate(sentences) if s), key=lambda i: -len(sentences[i]))
+    batches: list[list[int]] = []
+    room = 0
+    for position in order:
+        size = len(sentences[position])
+        if not batches or size > room:
+            batches.append([])
+            room = batch_tokens
+        batches[-1].append(position)
+        room -= size
+    return batches
+
+
+def checked(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Pass sentences on, refusing what is not a list of tokens."""
+    if isinstance(sentences, str):
+        raise InputError(
+            f"got the string {_shown(sentences)} where a list of sentences is expected; "
+            "a sentence is a list of tokens: [['The', 'river', 'bank']]"
+        )
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise InputError(
+                f"sentence {number} is the string {_shown(sentence)}, not a list of tokens; "
+                "give a list of lists: [['The', 'river', 'bank']], or split the text first"
+            )
+        for position, token in enumerate(sentence):
+            if not isinstance(token, str):
+                raise InputError(
+                    f"sentence {number}, token {position} is {_shown(token)} ({type(token).__name__}), not a string"
+                )
+        yield sentence
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
