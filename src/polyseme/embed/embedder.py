@@ -143,24 +143,18 @@ class Embedder:
                     results[position] = array
             results.reverse()
             while results:  # hand over, do not hold on
-                array = results.pop()
-                yield self._no_tokens(layers) if array is None else array
+                result = results.pop()
+                yield self._no_tokens(layers) if result is None else result
 
     def _stream_stateful(self, sentences: Iterable[Sequence[str]], layers: LayerChoice) -> Iterator[Vectors]:
         """Batches of consecutive sentences; each row of a batch begins where that row of the last one ended."""
         source = checked(sentences)
         while batch := list(islice(source, self.batch_size)):
-            rows = [row for row, sentence in enumerate(batch) if sentence]
-            arrays = iter(self._batch([batch[row] for row in rows], layers, rows) if rows else ())
-            for sentence in batch:
-                yield next(arrays) if sentence else self._no_tokens(layers)
+            yield from self._batch(batch, layers)
 
     @torch.inference_mode()
-    def _batch(
-        self, sentences: Sequence[Sequence[str]], layers: LayerChoice, rows: Sequence[int] | None = None
-    ) -> list[Vectors]:
-        """Embed sentences that all have tokens."""
-        packed, packing = self._layers(sentences, rows)
+    def _batch(self, sentences: Sequence[Sequence[str]], layers: LayerChoice) -> list[Vectors]:
+        packed, packing = self._layers(sentences)
         if isinstance(layers, ScalarMix) and layers.layer_norm:
             # Over each sentence alone: a norm over the batch would depend on the neighbours.
             return [choose(list(torch.from_numpy(array)), layers)[0].numpy() for array in _unpack(packed, packing)]
@@ -169,10 +163,8 @@ class Embedder:
         arrays = _unpack(chosen, packing)
         return arrays if layers == "all" else [array[0] for array in arrays]
 
-    def _layers(
-        self, sentences: Sequence[Sequence[str]], rows: Sequence[int] | None = None
-    ) -> tuple[list[Tensor], Packing]:
-        """All layers of sentences with their markers, packed; ``rows`` says which carried state is whose."""
+    def _layers(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Tensor], Packing]:
+        """All layers of sentences with their markers, packed."""
         places: dict[str, int] = {}
         flat: list[int] = []
         for sentence in sentences:
@@ -186,11 +178,10 @@ class Embedder:
         distinct = torch.cat([markers, self._cache.vectors(list(places), self._encode)])  # (2 + U, P)
         packing = Packing.of([len(sentence) + 2 for sentence in sentences], self.device)
         tokens = distinct[torch.tensor(flat, device=self.device)]  # (N, P)
-        if self._carried is None or rows is None:
+        if self._carried is None:
             return self.model.bilm.contextualise(tokens, packing)[0], packing
-        index = torch.tensor(rows, device=self.device)
-        layers, final = self.model.bilm.contextualise(tokens, packing, self._carried.before(index))
-        self._carried.after(index, final)
+        layers, final = self.model.bilm.contextualise(tokens, packing, self._carried.before(len(sentences)))
+        self._carried.after(final)
         return layers, packing
 
     @torch.inference_mode()

@@ -41,7 +41,8 @@ class LanguageModel:
     def score(self, top: Tensor, packing: Packing, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
         """Log-probabilities of every token of sentences, given their packed top layer (N, D) with markers."""
         forward, backward = top[packing.packed_of_flat].chunk(2, dim=1)  # (N, P) each, flat
-        places, words = [], []
+        places: list[int] = []
+        words: list[int] = []
         start = 0
         for sentence in sentences:
             places.extend(range(start + 1, start + 1 + len(sentence)))

@@ -1,6 +1,6 @@
 """State that an encoder carries from batch to batch, as the original implementations did."""
 
-from torch import Tensor
+import torch
 
 from polyseme.models.encoders import EncoderState
 
@@ -16,20 +16,21 @@ class CarriedState:
     def __init__(self) -> None:
         self._state: EncoderState | None = None
 
-    def before(self, rows: Tensor) -> EncoderState | None:
-        """The state with which these rows (B,) begin."""
+    def before(self, rows: int) -> EncoderState | None:
+        """The state with which a batch of so many rows begins."""
         if self._state is None:
             return None
-        self._grow(int(rows.max()) + 1)
-        return self._state.rows(rows)
+        self._grow(rows)
+        return EncoderState(tuple(part[:, :rows] for part in self._state.parts))
 
-    def after(self, rows: Tensor, final: EncoderState) -> None:
-        """Remember the state in which these rows (B,) ended."""
+    def after(self, final: EncoderState) -> None:
+        """Remember the state in which a batch ended."""
+        rows = final.parts[0].shape[1]
         if self._state is None:
-            self._state = EncoderState(tuple(part.new_zeros(len(part), 0, part.shape[2]) for part in final.parts))
-        self._grow(int(rows.max()) + 1)
+            self._state = EncoderState(tuple(part.new_zeros(part.shape[0], 0, part.shape[2]) for part in final.parts))
+        self._grow(rows)
         for kept, new in zip(self._state.parts, final.parts, strict=True):
-            kept[:, rows] = new.detach()
+            kept[:, :rows] = new.detach()
 
     def forget(self) -> None:
         """Start from nothing again."""
@@ -37,11 +38,11 @@ class CarriedState:
 
     def _grow(self, rows: int) -> None:
         assert self._state is not None
-        have = self._state.parts[0].shape[1]
-        if rows > have:
-            grown = []
-            for part in self._state.parts:
-                longer = part.new_zeros(len(part), rows, part.shape[2])
-                longer[:, :have] = part
-                grown.append(longer)
-            self._state = EncoderState(tuple(grown))
+        missing = rows - self._state.parts[0].shape[1]
+        if missing > 0:
+            self._state = EncoderState(
+                tuple(
+                    torch.cat([part, part.new_zeros(part.shape[0], missing, part.shape[2])], dim=1)
+                    for part in self._state.parts
+                )
+            )

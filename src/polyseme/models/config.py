@@ -21,16 +21,18 @@ class CharacterEncoderConfig(_Part):
     characters: Rows = Field(description="Rows of the character embedding.")
     character_dim: Size = Field(description="Width of a character vector.")
     max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
-        50, description="Characters of a token with its two markers; longer tokens are cut."
+        default=50, description="Characters of a token with its two markers; longer tokens are cut."
     )
     filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1)] = Field(
         description="Width and count of each convolution."
     )
-    activation: Literal["relu", "tanh"] = Field("relu", description="After the maximum over positions.")
+    activation: Literal["relu", "tanh"] = Field(default="relu", description="After the maximum over positions.")
     highway_layers: Annotated[int, Field(ge=0, le=64)] = Field(description="Highway layers after the filters.")
     padding_id: Annotated[int, Field(ge=0)] = Field(description="The character that fills a token up.")
-    words: Annotated[int, Field(ge=0, le=1 << 27)] = Field(0, description="Rows of the word embedding.")
-    word_dim: Annotated[int, Field(ge=0, le=1 << 20)] = Field(0, description="Width of a word vector, 0 for none.")
+    words: Annotated[int, Field(ge=0, le=1 << 27)] = Field(default=0, description="Rows of the word embedding.")
+    word_dim: Annotated[int, Field(ge=0, le=1 << 20)] = Field(
+        default=0, description="Width of a word vector, 0 for none."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "CharacterEncoderConfig":
@@ -57,10 +59,12 @@ class LstmEncoderConfig(_Part):
     kind: Literal["lstm"] = "lstm"
     layers: Annotated[int, Field(ge=1, le=64)] = Field(description="LSTM layers of each direction.")
     hidden_dim: Size = Field(description="Cells of a layer.")
-    cell_clip: Clip = Field(3.0, description="Bound of the cells.")
-    projection_clip: Clip = Field(3.0, description="Bound of a layer's output.")
-    skip_connections: bool = Field(True, description="Add a layer's input to its output from the second layer on.")
-    forget_bias: float = Field(1.0, description="Added to the stored bias of the forget gate.")
+    cell_clip: Clip = Field(default=3.0, description="Bound of the cells.")
+    projection_clip: Clip = Field(default=3.0, description="Bound of a layer's output.")
+    skip_connections: bool = Field(
+        default=True, description="Add a layer's input to its output from the second layer on."
+    )
+    forget_bias: float = Field(default=1.0, description="Added to the stored bias of the forget gate.")
 
 
 class BiLMConfig(_Part):
@@ -72,9 +76,9 @@ class BiLMConfig(_Part):
     token_encoder: CharacterEncoderConfig | WordEncoderConfig = Field(discriminator="kind")
     encoder: LstmEncoderConfig
     vocabulary_size: Annotated[int, Field(ge=0, le=1 << 27)] = Field(
-        0, description="Words of the softmax, 0 where the model has none."
+        default=0, description="Words of the softmax, 0 where the model has none."
     )
-    source: str = Field("polyseme", description="The format the weights came from.")
+    source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
-        None, description="The foreign options as they came, so that they can be written back."
+        default=None, description="The foreign options as they came, so that they can be written back."
     )

@@ -25,10 +25,6 @@ class EncoderState:
     parts: tuple[Tensor, ...]
     """Each (L, B, ...)."""
 
-    def rows(self, index: Tensor) -> "EncoderState":
-        """The state of some sequences."""
-        return EncoderState(tuple(part[:, index] for part in self.parts))
-
 
 class ContextEncoder(nn.Module, ABC):
     """What any encoder offers: LSTM here, other cells beside it."""

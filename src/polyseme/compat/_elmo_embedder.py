@@ -1,0 +1,115 @@
+"""`ElmoEmbedder` as AllenNLP 0.9 had it."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Literal
+
+import h5py
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from polyseme.embed.load import load
+from polyseme.errors import InputError, MissingPart, OutputError
+from polyseme.text.batching import checked
+
+Vectors = NDArray[np.float32]
+OutputFormat = Literal["all", "top", "average"]
+
+
+class ElmoEmbedder:
+    """All layers of sentences, one call at a time.
+
+    Args:
+        options_file: ``options.json``; None where ``weight_file`` is a model folder or another format that `load` takes.
+        weight_file: ``weights.hdf5``. Nothing is downloaded, so it has no default.
+        cuda_device: A GPU's number; -1 for the CPU.
+        stateful: Carry state from batch to batch, as AllenNLP does.
+    """
+
+    def __init__(
+        self,
+        options_file: str | Path | None = None,
+        weight_file: str | Path | None = None,
+        cuda_device: int = -1,
+        *,
+        stateful: bool = False,
+    ) -> None:
+        if weight_file is None:
+            raise MissingPart("no weight_file given, and nothing is ever downloaded; give options_file and weight_file")
+        self.cuda_device = cuda_device
+        self._embedder = load(
+            weight_file if options_file is None else (options_file, weight_file),
+            stateful=stateful,
+            device=torch.device("cpu") if cuda_device < 0 else torch.device("cuda", cuda_device),
+        )
+
+    def embed_sentence(self, sentence: Sequence[str]) -> Vectors:
+        """All layers of one sentence: (L, T, D)."""
+        return self.embed_batch([sentence])[0]
+
+    def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Vectors]:
+        """All layers of each sentence: (L, T, D) each."""
+        self._embedder.batch_size = max(1, len(batch))
+        return self._embedder.embed(batch)
+
+    def embed_sentences(self, sentences: Iterable[Sequence[str]], batch_size: int = 64) -> Iterator[Vectors]:
+        """All layers of each sentence, lazily, a batch at a time."""
+        source = checked(sentences)
+        while batch := list(islice(source, batch_size)):
+            yield from self.embed_batch(batch)
+
+    def embed_file(
+        self,
+        input_file: IO[str],
+        output_file_path: str | Path,
+        output_format: OutputFormat = "all",
+        batch_size: int = 64,
+        forget_sentences: bool = False,
+        use_sentence_keys: bool = False,
+    ) -> None:
+        """Embed a file of one tokenised sentence a line into an HDF5 file, which appears when it is whole.
+
+        Args:
+            input_file: Open for reading; tokens are separated by white space.
+            output_file_path: Each sentence is a dataset named by its line number.
+            output_format: All layers, the top one, or their average.
+            batch_size: Sentences of a batch.
+            forget_sentences: Leave out the index from sentence to line number.
+            use_sentence_keys: Name datasets by their sentence instead.
+        """
+        if output_format not in ("all", "top", "average"):
+            raise InputError(f"output_format is {output_format!r}, expected 'all', 'top' or 'average'")
+        sentences = [line.strip() for line in input_file]
+        blank = [number for number, sentence in enumerate(sentences) if not sentence]
+        if blank:
+            raise InputError(f"the input has empty lines at {blank} (counted from 0); remove them")
+        if use_sentence_keys and len(set(sentences)) < len(sentences):
+            twice = next(sentence for sentence in sentences if sentences.count(sentence) > 1)
+            raise InputError(f"{twice!r} stands twice, so it cannot be a key; leave out use_sentence_keys")
+        target = Path(output_file_path)
+        working = target.with_name(f".{target.name}.writing")
+        try:
+            with h5py.File(working, "w") as file:
+                vectors = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
+                for number, (sentence, layers) in enumerate(zip(sentences, vectors, strict=True)):
+                    file.create_dataset(
+                        sentence if use_sentence_keys else str(number), data=_reduce(layers, output_format)
+                    )
+                if not forget_sentences and not use_sentence_keys:
+                    index = json.dumps({sentence: str(number) for number, sentence in enumerate(sentences)})
+                    file.create_dataset("sentence_to_index", (1,), dtype=h5py.string_dtype())[0] = index
+            working.replace(target)
+        except OSError as error:
+            raise OutputError(f"{target}: could not be written ({error}); nothing was left behind") from error
+        finally:
+            working.unlink(missing_ok=True)
+
+
+def _reduce(layers: Vectors, output_format: OutputFormat) -> Vectors:
+    if output_format == "all":
+        return layers
+    reduced: Vectors = layers[-1] if output_format == "top" else layers.mean(axis=0)
+    return reduced

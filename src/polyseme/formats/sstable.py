@@ -1,0 +1,114 @@
+"""Reads sorted string tables, the LevelDB file that TensorFlow uses as the index of a checkpoint.
+
+A table is a row of blocks and a footer. A block holds keys and values, each key spelled as the number of bytes that it
+shares with the key before and the rest; then come the places where a whole key stands, their number, a byte that names
+the compression, and a checksum of all that. The last block lists the others. Nothing in a file is believed: every
+length is held against the bytes that are there.
+"""
+
+from collections.abc import Iterator
+
+from polyseme.errors import FormatError
+from polyseme.formats.protobuf import damaged, read_varint
+
+_FOOTER = 48
+_MAGIC = 0xDB4775248B80FB57
+_TRAILER = 5  # compression, checksum
+# A writer spells a key in full at least every 16 keys, so names cannot outgrow their file by more than this.
+_MOST_KEY_BYTES = 64
+
+
+def read_table(data: bytes, where: str) -> dict[bytes, bytes]:
+    """Return the keys and values of a whole table, in their order.
+
+    Args:
+        data: The file.
+        where: What errors call it.
+    """
+    if len(data) < _FOOTER or int.from_bytes(data[-8:], "little") != _MAGIC:
+        raise FormatError(
+            f"{where}: not the index of a TensorFlow checkpoint, or cut short (it lacks the mark at its end)"
+        )
+    body, footer = data[:-_FOOTER], data[-_FOOTER:]
+    at = 0
+    for _ in range(2):  # the first place is that of an empty block
+        at = read_varint(footer, at, f"{where}, footer")[1]
+    listing = _block(body, *_place(footer[at:], f"{where}, footer"), where)
+
+    table: dict[bytes, bytes] = {}
+    last, key_bytes, end = b"", 0, 0
+    for _, value in _entries(listing, f"{where}, list of blocks"):
+        start, size = _place(value, f"{where}, list of blocks")
+        if start < end:
+            raise damaged(where, f"the block at byte {start} lies inside the one before it")
+        end = start + size
+        for key, found in _entries(_block(body, start, size, where), f"{where}, block at byte {start}"):
+            if table and key <= last:
+                raise damaged(f"{where}, block at byte {start}", "its keys are not in order")
+            key_bytes += len(key)
+            if key_bytes > _MOST_KEY_BYTES * len(data):
+                raise damaged(where, "its keys are longer than a file of this size can hold")
+            table[key] = found
+            last = key
+    return table
+
+
+def _place(data: bytes, where: str) -> tuple[int, int]:
+    """Return the start and the size of a block."""
+    start, at = read_varint(data, 0, where)
+    return start, read_varint(data, at, where)[0]
+
+
+def _block(body: bytes, start: int, size: int, where: str) -> bytes:
+    """Return the content of a block after checking it against its checksum."""
+    end = start + size
+    if end + _TRAILER > len(body):
+        raise damaged(where, f"the block at byte {start} ends at {end + _TRAILER} but the blocks end at {len(body)}")
+    if body[end]:
+        raise FormatError(
+            f"{where}: the block at byte {start} is compressed (kind {body[end]}), which TensorFlow does not do; "
+            f"save the checkpoint again with TensorFlow"
+        )
+    if _masked_crc(body[start : end + 1]) != int.from_bytes(body[end + 1 : end + _TRAILER], "little"):
+        raise damaged(where, f"the block at byte {start} does not have the checksum it was written with")
+    return body[start:end]
+
+
+def _entries(block: bytes, where: str) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys and values of a block."""
+    end = len(block) - 4 * (1 + int.from_bytes(block[-4:], "little"))
+    if len(block) < 4 or end < 0:
+        raise damaged(where, "there is no room for the list at its end")
+    key, at = b"", 0
+    while at < end:
+        start = at
+        shared, at = read_varint(block, at, where)
+        fresh, at = read_varint(block, at, where)
+        size, at = read_varint(block, at, where)
+        if shared > len(key) or at + fresh + size > end:
+            raise damaged(where, f"the entry at byte {start} of the block is longer than what is there")
+        key = key[:shared] + block[at : at + fresh]
+        at += fresh
+        yield key, block[at : at + size]
+        at += size
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_CRC = _crc_table()
+
+
+def _masked_crc(data: bytes) -> int:
+    """Return the CRC-32C of some bytes, turned and shifted as LevelDB stores it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
