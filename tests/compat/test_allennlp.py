@@ -129,7 +129,9 @@ def test_gradients_agree(reference: dict[str, Any]) -> None:
     config = open_model(FILES).config
     assert isinstance(config.token_encoder, CharacterEncoderConfig)
     gradients = {
-        name: parameter.grad for name, parameter in elmo._elmo_lstm.bilm.named_parameters() if parameter.grad is not None
+        name: parameter.grad
+        for name, parameter in elmo._elmo_lstm.bilm.named_parameters()
+        if parameter.grad is not None
     }
     compared = to_arrays(gradients, config, config.token_encoder)
     mix = elmo.get_submodule("scalar_mix_0")

@@ -23,7 +23,7 @@ class ElmoEmbedder:
     """All layers of sentences, one call at a time.
 
     Args:
-        options_file: ``options.json``; None where ``weight_file`` is a model folder or another format that `load` takes.
+        options_file: ``options.json``; None where ``weight_file`` is a model of any format that `load` takes.
         weight_file: ``weights.hdf5``. Nothing is downloaded, so it has no default.
         cuda_device: A GPU's number; -1 for the CPU.
         stateful: Carry state from batch to batch, as AllenNLP does.

@@ -71,7 +71,7 @@ class _ElmoBiLm(nn.Module):
     """All layers of a biLM for character ids, sentence markers included.
 
     Args:
-        options_file: ``options.json``; None where ``weight_file`` is a model folder or another format that `load` takes.
+        options_file: ``options.json``; None where ``weight_file`` is a model of any format that `load` takes.
         weight_file: ``weights.hdf5``.
         requires_grad: Whether the biLM learns with the task.
         vocab_to_cache: Words whose token vectors are computed once; ``word_inputs`` are positions in this list.
@@ -163,7 +163,7 @@ class Elmo(nn.Module):
     """ELMo vectors for a task: one biLM run, and a learned mix of its layers for each output.
 
     Args:
-        options_file: ``options.json``; None where ``weight_file`` is a model folder or another format that `load` takes.
+        options_file: ``options.json``; None where ``weight_file`` is a model of any format that `load` takes.
         weight_file: ``weights.hdf5``.
         num_output_representations: How many mixes to learn: 1 for a task's input, 2 for its input and output.
         requires_grad: Whether the biLM learns with the task.

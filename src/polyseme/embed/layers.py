@@ -1,7 +1,7 @@
 """Which layers of the biLM to give back."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -11,6 +11,16 @@ from polyseme.nn.scalar_mix import ScalarMix
 
 LayerChoice = Literal["all", "mean", "top"] | int | ScalarMix
 """All layers, their mean, one of them, or a learned mix."""
+
+
+def parse_choice(text: str) -> LayerChoice:
+    """A choice as written on a command line; a model may still refuse it."""
+    if text in ("all", "mean", "top"):
+        return cast("LayerChoice", text)
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"unknown layer {text!r}; expected a layer's number, or 'all', 'mean', 'top'") from None
 
 
 def check_choice(choice: LayerChoice, layers: int) -> None:

@@ -4,21 +4,19 @@ HDF5 files and TensorFlow checkpoints hold the same arrays; what differs is how 
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
 from polyseme.errors import FormatError, MissingPart
+from polyseme.formats.bilm_options import STORED_BYTE_CHARACTERS, to_config
 from polyseme.formats.files import Files
 from polyseme.formats.model import Model, Weights, assemble
-from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
-from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, ByteCharacters, Indexer, WholeWords
+from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.text.characters import BYTE_CHARACTERS, ByteCharacters, Indexer, WholeWords
 from polyseme.text.vocabulary import Vocabulary
 
 _DIRECTIONS = (("forward_layers", 0), ("backward_layers", 1))
-_STORED_CHARACTERS = BYTE_CHARACTERS - 1  # files lack the mask's row
 
 
 def from_arrays(
@@ -28,7 +26,7 @@ def from_arrays(
     asked_by = files.shown(options)
     settings = files.json(options)
     words = _vocabulary(files, vocabulary)
-    config = _config(settings, arrays, softmax, kind=kind, where=asked_by)
+    config = to_config(settings, arrays, softmax, kind=kind, where=asked_by)
     if config.vocabulary_size and words and len(words) != config.vocabulary_size:
         raise FormatError(
             f"{_shown(files, vocabulary)}: {len(words):,} words but the softmax has {config.vocabulary_size:,}; "
@@ -44,7 +42,8 @@ def from_arrays(
     tensors |= _read_lstms(arrays, config, asked_by)
     if config.vocabulary_size:
         size = config.vocabulary_size
-        tensors["softmax.weight"] = softmax.take("softmax/W", size, config.projection_dim, asked_by=asked_by)
+        shared = "embedding" if "softmax/W" not in softmax else "softmax/W"  # bilm-tf can share the two
+        tensors["softmax.weight"] = softmax.take(shared, size, config.projection_dim, asked_by=asked_by)
         tensors["softmax.bias"] = softmax.take("softmax/b", size, asked_by=asked_by)
     indexer: Indexer
     if isinstance(config.token_encoder, CharacterEncoderConfig):
@@ -70,60 +69,21 @@ def _vocabulary(files: Files, name: str | None) -> Vocabulary | None:
     return Vocabulary((line.strip() for line in lines), where=files.shown(name))
 
 
-def _config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, kind: str, where: str) -> BiLMConfig:
-    try:
-        lstm = options["lstm"]
-        token_encoder: CharacterEncoderConfig | WordEncoderConfig
-        if "char_cnn" in options and "char_embed" in arrays:
-            cnn = options["char_cnn"]
-            characters = cnn.get("n_characters", BYTE_CHARACTERS)
-            if characters not in (BYTE_CHARACTERS, _STORED_CHARACTERS):
-                raise FormatError(
-                    f"{where}: n_characters is {characters!r}, expected {BYTE_CHARACTERS} (or {_STORED_CHARACTERS}, as "
-                    "written while training)"
-                )
-            token_encoder = CharacterEncoderConfig(
-                alphabet="bytes",
-                characters=BYTE_CHARACTERS,
-                character_dim=cnn["embedding"]["dim"],
-                max_characters=cnn.get("max_characters_per_token", 50),
-                filters=cnn["filters"],
-                activation=cnn.get("activation", "relu"),
-                highway_layers=cnn.get("n_highway", 0) or 0,
-                padding_id=BYTE_PADDING_ID,
-            )
-        elif "embedding" in arrays:
-            token_encoder = WordEncoderConfig(words=arrays.shape("embedding")[0])
-        else:
-            raise FormatError(
-                f"{arrays.path}: neither char_embed nor embedding in it; expected the weights of a biLM "
-                f"(it holds {', '.join(list(arrays)[:4]) or 'nothing'})"
-            )
-        return BiLMConfig(
-            projection_dim=lstm["projection_dim"],
-            token_encoder=token_encoder,
-            encoder=LstmEncoderConfig(
-                layers=lstm["n_layers"],
-                hidden_dim=lstm["dim"],
-                cell_clip=lstm.get("cell_clip") or None,
-                projection_clip=lstm.get("proj_clip") or None,
-                skip_connections=bool(lstm.get("use_skip_connections", False)),
-            ),
-            vocabulary_size=softmax.shape("softmax/W")[0] if "softmax/W" in softmax else 0,
-            source=kind,
-            source_options=dict(options),
-        )
-    except KeyError as error:
-        raise FormatError(f"{where}: no {error} setting; expected the options.json of a biLM") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'options'}: {first['msg']}") from error
-    except (TypeError, AttributeError) as error:
-        raise FormatError(f"{where}: settings are not laid out as in a biLM's options.json ({error})") from error
-
-
 def _cell(direction: int, layer: int) -> str:
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"
+
+
+def _stored_cell(arrays: Weights, direction: int, layer: int) -> str:
+    """Where a cell's arrays stand: TensorFlow does not wrap a single layer."""
+    single = f"RNN_{direction}/RNN/LSTMCell/"
+    return single if layer == 0 and single + "W_0" in arrays else _cell(direction, layer)
+
+
+def _projection(arrays: Weights, name: str, inputs: int, outputs: int, asked_by: str) -> Tensor:
+    """A projection's weight (outputs, inputs); bilm-tf leaves it out where the two are equal."""
+    if inputs == outputs and name not in arrays:
+        return torch.eye(inputs)
+    return arrays.take(name, inputs, outputs, asked_by=asked_by).t().contiguous()
 
 
 def _read_character_encoder(
@@ -134,9 +94,9 @@ def _read_character_encoder(
     rows = arrays.shape("char_embed")[:1]
     # Trained with n_characters 262, a file has one more row, which no character uses.
     stored = arrays.take(
-        "char_embed", BYTE_CHARACTERS if rows == (BYTE_CHARACTERS,) else _STORED_CHARACTERS, dim, asked_by=asked_by
+        "char_embed", BYTE_CHARACTERS if rows == (BYTE_CHARACTERS,) else STORED_BYTE_CHARACTERS, dim, asked_by=asked_by
     )
-    tensors = {here + "characters.embedding.weight": torch.cat([torch.zeros(1, dim), stored[:_STORED_CHARACTERS]])}
+    tensors = {here + "characters.embedding.weight": torch.cat([torch.zeros(1, dim), stored[:STORED_BYTE_CHARACTERS]])}
     for index, (width, count) in enumerate(encoder.filters):
         kernel = arrays.take(f"CNN/W_cnn_{index}", 1, width, dim, count, asked_by=asked_by)
         tensors[f"{here}characters.convolutions.{index}.weight"] = kernel[0].permute(2, 1, 0).contiguous()
@@ -156,9 +116,11 @@ def _read_character_encoder(
                 -arrays.take(name + "b_carry", features, asked_by=asked_by),
             ]
         )
-    projection = arrays.take("CNN_proj/W_proj", features, config.projection_dim, asked_by=asked_by)
-    tensors[here + "projection.weight"] = projection.t().contiguous()
-    tensors[here + "projection.bias"] = arrays.take("CNN_proj/b_proj", config.projection_dim, asked_by=asked_by)
+    width = config.projection_dim
+    tensors[here + "projection.weight"] = _projection(arrays, "CNN_proj/W_proj", features, width, asked_by)
+    bias = "CNN_proj/b_proj"
+    bare = features == width and bias not in arrays
+    tensors[here + "projection.bias"] = torch.zeros(width) if bare else arrays.take(bias, width, asked_by=asked_by)
     return tensors
 
 
@@ -167,15 +129,13 @@ def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str,
     hidden, projection = config.encoder.hidden_dim, config.projection_dim
     for direction, number in _DIRECTIONS:
         for layer in range(config.encoder.layers):
-            name, here = _cell(number, layer), f"encoder.{direction}.{layer}."
+            name, here = _stored_cell(arrays, number, layer), f"encoder.{direction}.{layer}."
             kernel = arrays.take(name + "W_0", 2 * projection, 4 * hidden, asked_by=asked_by)  # input rows first
             kernel = _swap_gates(kernel.t())
             tensors[here + "weight_ih"] = kernel[:, :projection].contiguous()
             tensors[here + "weight_hh"] = kernel[:, projection:].contiguous()
             tensors[here + "bias"] = _swap_gates(arrays.take(name + "B", 4 * hidden, asked_by=asked_by))
-            tensors[here + "weight_hr"] = (
-                arrays.take(name + "W_P_0", hidden, projection, asked_by=asked_by).t().contiguous()
-            )
+            tensors[here + "weight_hr"] = _projection(arrays, name + "W_P_0", hidden, projection, asked_by)
     return tensors
 
 
@@ -183,28 +143,6 @@ def _swap_gates(rows: Tensor) -> Tensor:
     """Input, candidate, forget, output to input, forget, candidate, output; or back."""
     admit, second, third, emit = rows.chunk(4)
     return torch.cat([admit, third, second, emit])
-
-
-def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig) -> dict[str, Any]:
-    lstm = config.encoder
-    return {
-        "lstm": {
-            "dim": lstm.hidden_dim,
-            "projection_dim": config.projection_dim,
-            "n_layers": lstm.layers,
-            "cell_clip": lstm.cell_clip,
-            "proj_clip": lstm.projection_clip,
-            "use_skip_connections": lstm.skip_connections,
-        },
-        "char_cnn": {
-            "embedding": {"dim": encoder.character_dim},
-            "filters": encoder.filters,
-            "n_highway": encoder.highway_layers,
-            "n_characters": BYTE_CHARACTERS,
-            "max_characters_per_token": encoder.max_characters,
-            "activation": encoder.activation,
-        },
-    }
 
 
 def to_arrays(tensors: Mapping[str, Tensor], config: BiLMConfig, encoder: CharacterEncoderConfig) -> dict[str, Tensor]:

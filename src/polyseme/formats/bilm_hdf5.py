@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError, InputError
-from polyseme.formats.bilm_arrays import from_arrays, to_arrays, to_options
+from polyseme.formats.bilm_arrays import from_arrays, to_arrays
+from polyseme.formats.bilm_options import to_options
 from polyseme.formats.files import Files
 from polyseme.formats.model import Model, Weights
 from polyseme.formats.output import new_folder
@@ -48,7 +49,7 @@ class Hdf5Weights(Weights):
         # A tiny file may declare a huge array: what is not stored is not read.
         if dataset.chunks is None and dataset.id.get_storage_size() < dataset.nbytes:
             raise FormatError(
-                f"{self.path}: {name} declares {dataset.nbytes:,} bytes but {dataset.id.get_storage_size():,} are stored; "
+                f"{self.path}: {name} declares {dataset.nbytes:,} bytes but stores {dataset.id.get_storage_size():,}; "
                 "the file is truncated"
             )
         try:

@@ -36,6 +36,8 @@ class Files:
 
     def open(self, name: str) -> BinaryIO:
         """Open a file for reading; seekable."""
+        if name not in self._paths:
+            raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
         try:
             return self._paths[name].open("rb")
         except OSError as error:
@@ -110,11 +112,13 @@ class ZipFiles(Files):
 
     def open(self, name: str) -> BinaryIO:
         """Read an entry: in place where it is stored as it is, else through memory, since it must be seekable."""
-        entry = self._entries[name]
+        entry = self._entries.get(name)
+        if entry is None:
+            raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
         try:
             file = self._zip.open(entry)
             if entry.compress_type == zipfile.ZIP_STORED:
-                return cast(BinaryIO, file)
+                return cast("BinaryIO", file)
             with file:
                 content = file.read(LARGEST_ENTRY + 1)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:

@@ -39,16 +39,18 @@ class PickledWeights(Weights):
 
     def __init__(self, files: Files, name: str) -> None:
         self.path = files.shown(name)
-        try:
-            with files.open(name) as file:
+        with files.open(name) as file:
+            try:
                 state = torch.load(file, map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError as error:
-            raise FormatError(
-                f"{self.path}: holds more than tensors, and loading it could run code; refused. "
-                "Save its state_dict() alone and try again"
-            ) from error
-        except Exception as error:  # torch.load raises almost anything on a damaged file
-            raise FormatError(f"{self.path}: not a file saved by torch, or a truncated one") from error
+            except Exception as error:  # torch.load raises almost anything on a damaged file
+                if isinstance(error, pickle.UnpicklingError) and "Unsupported operand" not in str(error):
+                    raise FormatError(
+                        f"{self.path}: holds more than tensors, and loading it could run code; refused. "
+                        "Save its state_dict() alone and try again"
+                    ) from error
+                raise FormatError(
+                    f"{self.path}: not a file saved by torch, or a damaged or truncated one; fetch it again"
+                ) from error
         if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
             raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
         self._tensors: dict[str, Tensor] = {str(key): value for key, value in state.items()}
@@ -69,37 +71,38 @@ def read(files: Files) -> Model:
     characters = _dictionary(files, CHARACTERS)
     words = _dictionary(files, WORDS) if WORDS in files.names else None
     settings, asked_by = _settings(files)
-    tokens, encoder = PickledWeights(files, TOKENS), PickledWeights(files, ENCODER)
     config = _config(settings, characters, words, where=asked_by)
-    tensors = _read_token_encoder(tokens, config, asked_by) | _read_lstms(encoder, config, asked_by)
-    with_words = isinstance(config.token_encoder, CharacterEncoderConfig) and config.token_encoder.words
-    indexer = UnicodeCharacters(
-        characters,
-        max_characters=config.token_encoder.max_characters
-        if isinstance(config.token_encoder, CharacterEncoderConfig)
-        else 50,
-        words=words if with_words else None,
-        # The original code reads the two markers crosswise, and the weights were trained that way.
-        begin_word="<eow>",
-        end_word="<bow>",
-    )
+    encoder = config.token_encoder
+    assert isinstance(encoder, CharacterEncoderConfig)
+    try:
+        indexer = UnicodeCharacters(
+            characters,
+            max_characters=encoder.max_characters,
+            words=words if encoder.words else None,
+            # The original code reads the two markers crosswise, and the weights were trained that way.
+            begin_word="<eow>",
+            end_word="<bow>",
+        )
+    except FormatError as error:
+        raise FormatError(f"{files.where}: {error}") from error
+    tensors = _read_token_encoder(PickledWeights(files, TOKENS), config, asked_by)
+    tensors |= _read_lstms(PickledWeights(files, ENCODER), config, asked_by)
     return Model(config, assemble(config, tensors, where=files.where), indexer)
 
 
 def _dictionary(files: Files, name: str) -> dict[str, int]:
-    """Read ``token TAB id`` lines; a line that lacks its token means U+3000, lost when the file was written."""
+    """Read ``token TAB id`` lines.
+
+    The original strips every line and takes one that is left with an id alone for that of U+3000, which is white space
+    itself. So any other white space that stands as a token (a no-break space) is U+3000 as well, and unknown as itself.
+    """
     table: dict[str, int] = {}
     for number, line in enumerate(files.text(name).split("\n"), start=1):
-        line = line.rstrip("\r")
-        if not line.strip():
-            continue
-        token, tab, index = line.rpartition("\t")
-        try:
-            table[token if tab and token else "\u3000"] = int(index)
-        except ValueError as error:
-            raise FormatError(
-                f"{files.shown(name)}:{number}: got {line[:60]!r}, expected a token, a tab and its id"
-            ) from error
+        token, _, index = line.strip().rpartition("\t")
+        if index.isdecimal() and len(index) < 10:
+            table[token or "\u3000"] = int(index)
+        elif index:
+            raise FormatError(f"{files.shown(name)}:{number}: got {line[:60]!r}, expected a token, a tab and its id")
     return table
 
 
@@ -115,7 +118,8 @@ def _settings(files: Files) -> tuple[dict[str, Any], str]:
     name = PureWindowsPath(PurePosixPath(pointed).name).name
     if name in files.names and name != CONFIG:
         return files.json(name), files.shown(name)
-    return _DEFAULT, f"the public default {_DEFAULT_NAME}"
+    why = "" if name == _DEFAULT_NAME else f" (config.json asks for {name!r}, which is not in {files.where})"
+    return _DEFAULT, f"the public default {_DEFAULT_NAME}{why}"
 
 
 def _config(
@@ -125,10 +129,15 @@ def _config(
         tokens, encoder = settings["token_embedder"], settings["encoder"]
         if str(tokens.get("name", "cnn")).lower() != "cnn" or str(encoder.get("name", "elmo")).lower() != "elmo":
             raise FormatError(
-                f"{where}: token embedder {tokens.get('name')!r} with encoder {encoder.get('name')!r}; only 'cnn' with 'elmo', "
-                "which all public models are, can be read"
+                f"{where}: token embedder {tokens.get('name')!r} with encoder {encoder.get('name')!r}; only 'cnn' with "
+                "'elmo', which all public models are, can be read"
             )
-        word_dim = int(tokens.get("word_dim", 0) or 0) if words else 0
+        word_dim = int(tokens.get("word_dim") or 0)
+        if word_dim and not words:
+            raise FormatError(
+                f"{where}: word_dim is {word_dim}, but no words are in {WORDS}; put the {WORDS} that came with the "
+                "model beside its weights"
+            )
         return BiLMConfig(
             projection_dim=encoder["projection_dim"],
             token_encoder=CharacterEncoderConfig(

@@ -1,5 +1,6 @@
 """A model as read from files: the network and what turns words into its ids."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,15 @@ class Model:
     bilm: BiLM
     indexer: Indexer
     vocabulary: Vocabulary | None = None
+
+    def fingerprint(self) -> str:
+        """A short name for exactly these weights: equal models give equal vectors, whatever file they came from."""
+        digest = hashlib.blake2b(digest_size=8)
+        for name, tensor in self.bilm.state_dict().items():
+            if not name.startswith("softmax."):
+                digest.update(name.encode())
+                digest.update(tensor.detach().cpu().contiguous().numpy().data)
+        return digest.hexdigest()
 
 
 class Weights(Mapping[str, Tensor]):
@@ -69,7 +79,7 @@ def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -
             raise FormatError(f"{where}: no tensor {name}; its configuration asks for one of shape {_plain(shape)}")
         if tuple(tensors[name].shape) != shape:
             raise FormatError(
-                f"{where}: {name} is {_plain(tuple(tensors[name].shape))} but its configuration asks for {_plain(shape)}"
+                f"{where}: {name} is {_plain(tuple(tensors[name].shape))}, its configuration asks for {_plain(shape)}"
             )
     unknown = [name for name in tensors if name not in expected]
     if unknown:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from polyseme.errors import InputError
 from polyseme.formats.bilm_arrays import from_arrays
 from polyseme.formats.files import Files
 from polyseme.formats.model import Model, Weights
@@ -29,9 +30,9 @@ _NAMES = (
 class CheckpointWeights(Weights):
     """The variables of a checkpoint under the names they have in HDF5 files."""
 
-    def __init__(self, files: Files, prefix: str) -> None:
-        self.path = files.shown(prefix + ".index")
-        self._bundle = TensorBundle(files.open, prefix)
+    def __init__(self, bundle: TensorBundle, path: str) -> None:
+        self.path = path
+        self._bundle = bundle
         self._names = {hdf5_name(name): name for name in self._bundle}
 
     def __iter__(self) -> Iterator[str]:
@@ -56,5 +57,8 @@ def read(files: Files, *, options: str, prefix: str | None = None, vocabulary: s
     """Read a checkpoint: the newest one in the folder unless ``prefix`` names another."""
     if prefix is None:
         prefix = latest_prefix(files.names, files.text("checkpoint") if "checkpoint" in files.names else None)
-    arrays = CheckpointWeights(files, prefix)
-    return from_arrays(files, arrays, options=options, vocabulary=vocabulary, softmax=arrays, kind=KIND)
+    if f"{prefix}.index" not in files.names:
+        raise InputError(f"{files.where}: no {prefix}.index in it; name one of its checkpoints")
+    with TensorBundle(files.open, prefix) as bundle:
+        arrays = CheckpointWeights(bundle, files.shown(f"{prefix}.index"))
+        return from_arrays(files, arrays, options=options, vocabulary=vocabulary, softmax=arrays, kind=KIND)

@@ -30,7 +30,7 @@ def windows(
     tokens = 0
     for sentence in checked(sentences):
         # A sentence that would overfill the window starts the next one, so that a very long one stands alone.
-        if window and tokens + len(sentence) > window_tokens or len(window) == window_sentences:
+        if (window and tokens + len(sentence) > window_tokens) or len(window) == window_sentences:
             yield Window(window, by_length(window, batch_tokens))
             window, tokens = [], 0
         window.append(sentence)

@@ -80,7 +80,7 @@ class UnicodeCharacters:
 
     Args:
         characters: Character to id, markers included.
-        max_characters: Length of a row; a word is cut to two less, and the cut form is what the word table is asked for.
+        max_characters: Length of a row; a word is cut to two less, and the cut form is looked up as a word.
         words: Word to id, markers included; None where the model has no word vectors.
         begin_word: The character put before a word.
         end_word: The character put after a word.

@@ -1,0 +1,1 @@
+"""The command line: each command parses its arguments, calls the library and prints."""

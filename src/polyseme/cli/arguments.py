@@ -1,0 +1,31 @@
+"""Arguments that several commands share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from polyseme.formats.detect import ModelPath
+
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A model folder, a zip, an HDF5 weights file, a TensorFlow checkpoint or an ELMoForManyLangs folder.",
+        show_default=False,
+    ),
+]
+OptionsFile = Annotated[
+    Path | None, typer.Option("--options", help="options.json of an HDF5 weights file, where it lies elsewhere.")
+]
+SoftmaxFile = Annotated[Path | None, typer.Option("--softmax", help="HDF5 file with the softmax, where it is apart.")]
+VocabularyFile = Annotated[
+    Path | None, typer.Option("--vocabulary", help="The model's words, one a line, where they are apart.")
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+def model_path(model: str, options: Path | None) -> "ModelPath":
+    """What `load` takes for a model and an options file."""
+    return model if options is None else (options, model)

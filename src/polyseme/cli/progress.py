@@ -1,0 +1,66 @@
+"""Progress of a long job: a bar with an ETA on a terminal, plain lines elsewhere; always on standard error."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[int, float | None], None]
+"""Report so many more tokens, and the share of the whole job done so far where it is known."""
+
+PLAIN_SECONDS = 10.0
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Advance]:
+    """Show how a job over tokens goes."""
+    with _bar(label) if sys.stderr.isatty() else _lines(label) as advance:
+        yield advance
+
+
+@contextmanager
+def _bar(label: str) -> Iterator[Advance]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    tokens, begun = 0, time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
+        task = bar.add_task(label, total=None, rate="")
+
+        def advance(more: int, share: float | None) -> None:
+            nonlocal tokens
+            tokens += more
+            rate = tokens / max(time.monotonic() - begun, 1e-9)
+            if share is None:
+                bar.update(task, rate=f"{tokens:,} tokens, {rate:,.0f}/s")
+            else:
+                bar.update(task, total=1.0, completed=share, rate=f"{rate:,.0f} tokens/s")
+
+        yield advance
+
+
+@contextmanager
+def _lines(label: str) -> Iterator[Advance]:
+    tokens, begun = 0, time.monotonic()
+    shown = begun
+
+    def advance(more: int, share: float | None) -> None:
+        nonlocal tokens, shown
+        tokens += more
+        now = time.monotonic()
+        if now - shown < PLAIN_SECONDS:
+            return
+        shown = now
+        line = f"{label}: {tokens:,} tokens, {tokens / (now - begun):,.0f}/s"
+        if share:
+            line += f", {share:.0%}, {(now - begun) * (1 - share) / share:,.0f} s left"
+        sys.stderr.write(line + "\n")
+
+    yield advance

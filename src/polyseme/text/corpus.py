@@ -1,0 +1,157 @@
+"""A corpus: files, folders and standard input read as one stream of sentences, as often as needed."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from polyseme.errors import InputError
+from polyseme.text.lines import Lines, Repairs
+from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
+from polyseme.text.tokenizers import TOKENIZERS, Tokenizer
+
+__all__ = ["READERS", "TOKENIZERS", "Corpus", "Reader", "Repairs", "Sentence", "Tokenizer"]
+
+Reader = Literal["auto", "lines", "conllu", "jsonl", "fasta"]
+READERS: tuple[Reader, ...] = get_args(Reader)
+
+_SUFFIXES: dict[str, Reader] = {
+    ".conllu": "conllu",
+    ".conll": "conllu",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".faa": "fasta",
+}
+_STDIN = "-"
+
+
+class Corpus:
+    """Sentences from files, streamed: memory does not grow with the corpus.
+
+    Args:
+        sources: Files, folders (every file below, in the order of the paths, hidden ones skipped) or "-" for standard
+            input. Gzip is recognised by content.
+        reader: The format of all sources; "auto" goes by the suffix, .gz apart, and takes what it does not know, and
+            standard input, for lines.
+        tokenize: Part running text (lines, and the "text" of JSON lines) into sentences and tokens. Without it a line
+            is a sentence and tokens stand between whitespace.
+
+    Attributes:
+        repairs: What was replaced in the iteration begun last, so far.
+
+    Raises:
+        InputError: A source does not exist or a folder holds no file; in iterating, a source is not what it should be.
+
+    Example:
+        >>> for sentence in Corpus(["news.txt.gz"], tokenize="en"):
+        ...     print(sentence.tokens)
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str | Path],
+        *,
+        reader: Reader = "auto",
+        tokenize: Tokenizer | None = None,
+    ) -> None:
+        if isinstance(sources, str | Path):
+            raise InputError(f"sources is the one path {str(sources)!r} where a list of paths is expected: [path]")
+        if reader not in READERS:
+            raise InputError(f"unknown reader {reader!r}; choose one of {', '.join(READERS)}")
+        if tokenize not in (None, *TOKENIZERS):
+            raise InputError(f"unknown tokenizer {tokenize!r}; choose one of {', '.join(TOKENIZERS)}")
+        if tokenize and reader in ("conllu", "fasta"):
+            raise InputError(f"{reader} holds tokens already; leave out the tokenizer {tokenize!r}")
+        self._sources = [str(source) for source in sources]
+        self._paths = [path for source in self._sources for path in _files(source)]
+        if not self._paths:
+            raise InputError("no source given; name a file, a folder or - for standard input")
+        if self._paths.count(_STDIN) > 1:
+            raise InputError("standard input (-) is given twice but can be read only once; give it once")
+        self._reader = reader
+        self._tokenize = tokenize
+        self._spent: str | None = None
+        self.repairs = Repairs()
+
+    def __str__(self) -> str:
+        shown = ", ".join(self._sources[:3])
+        return shown if len(self._sources) <= 3 else f"{shown} and {len(self._sources) - 3} more"
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """Read every source from its beginning."""
+        if self._spent:
+            raise InputError(f"{self._spent}: has been read and cannot be read again; save it to a file and give that")
+        self.repairs = Repairs()
+        return self._sentences(self.repairs)
+
+    def nonempty(self) -> Iterator[Sentence]:
+        """Iterate, and raise `InputError` at the end if no sentence had a token."""
+        tokens = 0
+        for sentence in self:
+            tokens += len(sentence.tokens)
+            yield sentence
+        if not tokens:
+            raise InputError(f"{self}: no sentences; give text with at least one word")
+
+    def _sentences(self, repairs: Repairs) -> Iterator[Sentence]:
+        for path in self._paths:
+            name = "<stdin>" if path == _STDIN else path
+            if path == _STDIN or not Path(path).is_file():  # a pipe
+                self._spent = name
+            with _opened(path) as stream:
+                yield from self._read(Lines(stream, name=name, repairs=repairs), path)
+
+    def _read(self, lines: Lines, path: str) -> Iterator[Sentence]:
+        reader = self._reader
+        if reader == "auto":
+            reader = _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
+        match reader:
+            case "conllu":
+                return read_conllu(lines)
+            case "fasta":
+                return read_fasta(lines)
+            case "jsonl":
+                return read_jsonl(lines, self._tokenize)
+            case _:
+                return read_lines(lines, self._tokenize)
+
+
+def _files(source: str) -> list[str]:
+    """The file a source is, or the files below it."""
+    if source == _STDIN:
+        return [source]
+    if not Path(source).is_dir():
+        return [_readable(source)]
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be opened: {error.strerror}") from error
+
+    paths: list[Path] = []
+    for folder, folders, files in os.walk(source, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [Path(folder, name) for name in files if not name.startswith(".")]
+    if not paths:
+        raise InputError(f"{source}: no file in this folder; hidden ones do not count")
+    return [_readable(str(path)) for path in sorted(paths)]
+
+
+def _readable(path: str) -> str:
+    if not Path(path).exists():
+        raise InputError(f"{path}: no such file or folder; check the path")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path}: cannot be opened: permission denied")
+    return path
+
+
+def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
+    if path == _STDIN:
+        return nullcontext(cast("io.BufferedIOBase", sys.stdin.buffer))  # left open: it is not ours
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened: {error.strerror}") from error

@@ -1,0 +1,106 @@
+"""From lines to paragraphs, in bounded memory.
+
+A blank line ends a paragraph. Whether the other line ends matter is judged a block at a time, a block being the lines
+between two blank ones: in hard-wrapped text (a Gutenberg book) they are mere layout, in text with a paragraph, a
+sentence or a verse a line they are not. Text is wrapped where lines end because the next word would not have fitted.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from polyseme.text.sentences import CLOSING
+
+# A block is wrapped if its widest line has 40 to 120 columns and most lines could not have taken the next word within
+# three quarters of that width, which allows for a ragged margin.
+_WIDTHS = range(40, 121)
+_FULL = 0.75
+_MOST = 0.6
+_LONGEST_BLOCK = 100  # lines
+# A longer line is cut: memory stays bounded, and the time of sentencex grows with the square of the length.
+_LONGEST_LINE = 4096
+
+_WIDE = r"\u2e80-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"  # Chinese, Japanese: two columns, no spaces
+_WIDE_CHARACTER = re.compile(f"[{_WIDE}]")
+_NARROW_WORD = re.compile(rf"[^\s{_WIDE}]+")
+_HYPHENATED = re.compile(r"[^\W\d_]-")
+_STOP_AT_END = re.compile(rf"[.!?。！？…；]{CLOSING}$")
+# A stop after fewer than four letters may belong to an abbreviation.
+_CUTS = (re.compile(rf"(?<=[^\W_]{{4}})[.!?]{CLOSING}\s|[。！？…；]{CLOSING}"), re.compile(r"\s"))
+
+
+def paragraphs(readline: Callable[[int], str]) -> Iterator[str]:
+    """Read running text and yield its paragraphs, wrapped lines joined.
+
+    Args:
+        readline: Returns the next line, or at most so many characters of it; "" at the end. A file's method serves.
+    """
+    block: list[str] = []
+    for line in _cut_lines(readline):
+        text = line.strip()
+        if text:
+            block.append(text)
+        if not text or len(block) == _LONGEST_BLOCK:
+            end = _whole_sentences(block) if text else len(block)
+            yield from _unwrapped(block[:end])
+            del block[:end]
+    yield from _unwrapped(block)
+
+
+def _cut_lines(readline: Callable[[int], str]) -> Iterator[str]:
+    """Lines as they are read, very long ones in pieces."""
+    rest = ""
+    while piece := readline(_LONGEST_LINE - len(rest)):
+        line, rest = rest + piece, ""
+        if len(line) == _LONGEST_LINE and not line.endswith("\n"):
+            at = _cut_place(line)
+            line, rest = line[:at], line[at:]
+        yield line
+    yield rest
+
+
+def _cut_place(line: str) -> int:
+    """Where to cut a line: after its last sentence, else after its last word, else at its end."""
+    for pattern in _CUTS:
+        places = [match.end() for match in pattern.finditer(line, len(line) // 2)]
+        if places:
+            return places[-1]
+    return len(line)
+
+
+def _whole_sentences(block: list[str]) -> int:
+    """How many lines to take from a block so that no sentence is cut; all where none ends at a line's end."""
+    return next((at for at in range(len(block), 0, -1) if _STOP_AT_END.search(block[at - 1])), len(block))
+
+
+def _unwrapped(block: list[str]) -> Iterator[str]:
+    """The paragraphs of a block of lines."""
+    if len(block) < 2:
+        yield from block
+        return
+    columns = [len(line) if line.isascii() else len(line) + len(_WIDE_CHARACTER.findall(line)) for line in block]
+    widest = max(columns)
+    full = [width + 1 + _first_word(line) >= _FULL * widest for width, line in zip(columns, block[1:], strict=False)]
+    if widest not in _WIDTHS or sum(full) < _MOST * len(full):
+        yield from block
+        return
+    paragraph = block[0]
+    for line, wrapped in zip(block[1:], full, strict=True):
+        if wrapped:
+            paragraph += _glue(paragraph, line) + line
+        else:
+            yield paragraph
+            paragraph = line
+    yield paragraph
+
+
+def _first_word(line: str) -> int:
+    """Columns of a line's first word; Chinese may be broken after any character."""
+    word = _NARROW_WORD.match(line)
+    return len(word.group()) if word else 2
+
+
+def _glue(paragraph: str, line: str) -> str:
+    """What stood between two lines before they were wrapped: nothing in Chinese and after a word's hyphen."""
+    chinese = _WIDE_CHARACTER.match(paragraph[-1]) or _WIDE_CHARACTER.match(line[0])
+    hyphenated = _HYPHENATED.fullmatch(paragraph[-2:]) and line[0].islower()
+    return "" if chinese or hyphenated else " "

@@ -1,0 +1,148 @@
+"""From lines to sentences: one function a format."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polyseme.errors import InputError
+from polyseme.text.lines import Lines
+from polyseme.text.tokenizers import Tokenizer, tokenized
+
+_LONGEST_SENTENCE = 2**22  # tokens; it must be in memory at once, so that it has to have an end
+_CONLLU_COLUMNS = 10
+_CONLLU_ID = re.compile(r"(\d+)|\d+-\d+|\d+\.\d+")
+_NO_RESIDUE = re.compile(r"[^A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as it was read."""
+
+    tokens: list[str]
+    name: str | None = None
+    """What its source calls it: a CoNLL-U sent_id, the id of a JSON line, a FASTA identifier."""
+
+
+def read_lines(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
+    """Read plain text.
+
+    Without a tokeniser a line is a sentence, its tokens stand between whitespace, and a blank line is a sentence of no
+    tokens, so that line numbers stay true. Whitespace is what ``str.split`` takes for it, as in AllenNLP, and includes
+    the ideographic space U+3000 and the no-break space; a token that holds one can be given as CoNLL-U or a JSON line.
+
+    With a tokeniser the lines are running text (see `polyseme.text.paragraphs`) and blank ones only part paragraphs.
+    """
+    if tokenize is None:
+        return (Sentence(line.split()) for line in lines)
+    return (Sentence(tokens) for tokens in tokenized(lines.readline, tokenize))
+
+
+def read_conllu(lines: Lines) -> Iterator[Sentence]:
+    """Read the FORM of each word of CoNLL-U; multiword ranges (1-2) and empty nodes (1.1) are left out.
+
+    Columns beyond the tenth, which the Universal Propositions have, are ignored.
+    """
+    tokens: list[str] | None = None
+    name: str | None = None
+    for line in lines:
+        if not line.strip():
+            if tokens is not None:
+                yield Sentence(tokens, name)
+            tokens, name = None, None
+        elif line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            if key.strip() == "sent_id":
+                name = value.strip()
+        else:
+            columns = line.split("\t")
+            if len(columns) < _CONLLU_COLUMNS:
+                raise InputError(
+                    f"{lines.place}: {len(columns)} tab-separated columns where CoNLL-U has {_CONLLU_COLUMNS}; "
+                    "give CoNLL-U, or name the reader that fits"
+                )
+            number = _CONLLU_ID.fullmatch(columns[0])
+            if number is None or not columns[1]:
+                raise InputError(
+                    f"{lines.place}: word {columns[0]!r} with form {columns[1]!r} where CoNLL-U has a number "
+                    "(1, 1-2 or 1.1) and a form; correct the line"
+                )
+            tokens = [] if tokens is None else tokens
+            if number.group(1):
+                tokens.append(columns[1])
+            _check_length(tokens, lines)
+    if tokens is not None:
+        yield Sentence(tokens, name)
+
+
+def read_jsonl(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
+    """Read JSON lines: a list of tokens, or an object with "tokens" or "text", and perhaps an "id".
+
+    Text is split at whitespace or, with a tokeniser, parted into sentences that all bear the id. Blank lines are left
+    out.
+    """
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{lines.place}: not JSON: {error}; give one JSON object or list a line") from None
+        content = record
+        name = None
+        if isinstance(record, dict):
+            content = record.get("tokens", record.get("text"))
+            name = record.get("id")
+        if isinstance(content, str):
+            text = lines.repairs.mend(content, lines.place)
+            if tokenize is None:
+                sentences = [text.split()]
+            else:
+                sentences = list(tokenized(io.StringIO(text, newline=None).readline, tokenize)) or [[]]
+        elif isinstance(content, list) and all(isinstance(token, str) and token for token in content):
+            sentences = [[lines.repairs.mend(token, lines.place) for token in content]]
+        else:
+            raise InputError(
+                f"{lines.place}: {_shown(line)} where a list of non-empty strings is expected, or an object with such "
+                'a list as "tokens" or a string as "text"'
+            )
+        if not isinstance(name, str | int | None):
+            raise InputError(f'{lines.place}: "id" is {_shown(json.dumps(name))}; give a string or a whole number')
+        for tokens in sentences:
+            yield Sentence(tokens, None if name is None else str(name))
+
+
+def read_fasta(lines: Lines) -> Iterator[Sentence]:
+    """Read protein sequences: a token for each letter, in capitals; ``*`` and whitespace are dropped."""
+    tokens: list[str] | None = None
+    name: str | None = None
+    for line in lines:
+        if line.startswith(">"):
+            if tokens is not None:
+                yield Sentence(tokens, name)
+            tokens, name = [], next(iter(line[1:].split()), None)
+            continue
+        letters = "".join(line.split()).replace("*", "")
+        if not letters:
+            continue
+        if tokens is None:
+            raise InputError(f"{lines.place}: {_shown(line)} where a FASTA header is expected; start with >identifier")
+        if other := _NO_RESIDUE.search(letters):
+            raise InputError(
+                f"{lines.place}: {other.group()!r} in a FASTA sequence where letters are expected; "
+                "take out gaps and numbers"
+            )
+        tokens.extend(letters.upper())
+        _check_length(tokens, lines)
+    if tokens is not None:
+        yield Sentence(tokens, name)
+
+
+def _check_length(tokens: list[str], lines: Lines) -> None:
+    if len(tokens) > _LONGEST_SENTENCE:
+        raise InputError(f"{lines.place}: a sentence of more than {_LONGEST_SENTENCE:,} tokens; part it")
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,268 @@
+"""What stays in OUT.partial after an interruption, and how a run goes on from there."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from writer_cases import SETTINGS, SUFFIXES, read, record, same
+
+from polyseme.embed.writers import Record, VectorWriter, open_writer
+from polyseme.embed.writers.partial import PartialFolder
+from polyseme.errors import InputError, OutputError
+
+
+class StopError(Exception):
+    """Something that goes wrong while embedding."""
+
+
+def start(path: Path, *, resume: bool = False, part_bytes: int = 2000) -> VectorWriter:
+    return open_writer(path, settings=SETTINGS, resume=resume, part_bytes=part_bytes)
+
+
+def write_until_stopped(writer: VectorWriter, count: int, error: type[BaseException] = StopError) -> None:
+    def run() -> None:
+        with writer:
+            for number in range(writer.done, count):
+                writer.write(record(number))
+            raise error
+
+    with pytest.raises(error):
+        run()
+
+
+def finish(path: Path, *, expected_done: int, count: int = 30) -> None:
+    with start(path, resume=True) as writer:
+        assert writer.done == expected_done
+        for number in range(writer.done, count):
+            writer.write(record(number))
+    same(read(path, "all layers", count), "all layers", count)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("error", [StopError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupted_run_keeps_every_sentence_and_resumes(
+    tmp_path: Path, suffix: str, error: type[BaseException]
+) -> None:
+    path = tmp_path / f"out{suffix}"
+    write_until_stopped(start(path), 17, error)
+    assert not path.exists()
+    parts = sorted((tmp_path / f"out{suffix}.partial").glob(f"part-*{suffix}"))
+    assert len(parts) > 2
+    assert parts[0].name.startswith("part-00000000-")
+    assert parts[-1].name.endswith(f"-00000017{suffix}")
+    first, stop = (int(text) for text in parts[0].stem.split("-")[1:])
+    same(read(parts[0], "all layers", stop), "all layers", stop)
+    assert first == 0
+    finish(path, expected_done=17)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupt_while_a_part_is_written_loses_nothing(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"out{suffix}"
+    real, interrupts = os.fsync, [KeyboardInterrupt()]
+
+    def fsync(descriptor: int) -> None:
+        names = {each.suffix for each in sorted(tmp_path.glob("*.partial/part-*"))[2:]}
+        if names == {".tmp"} and interrupts:
+            raise interrupts.pop()
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_until_stopped(start(path), 30, KeyboardInterrupt)
+    assert not interrupts
+    # Two parts stood, the third was interrupted and then stored again on the way out.
+    stops = sorted(int(each.stem.split("-")[2]) for each in tmp_path.glob("*.partial/part-*"))
+    assert len(stops) == 3
+    finish(path, expected_done=stops[-1])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupt_while_parts_are_joined_loses_nothing(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"out{suffix}"
+    writer = start(path)
+    for number in range(30):
+        writer.write(record(number))
+    real = PartialFolder.move
+
+    def move(self: PartialFolder, source: Path, target: Path) -> None:
+        if target == path:
+            raise KeyboardInterrupt
+        real(self, source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialFolder, "move", move)
+        with pytest.raises(KeyboardInterrupt):
+            writer.close()
+    assert not path.exists()
+    writer.close()
+    assert not path.exists(), "closing again does nothing"
+    finish(path, expected_done=30)
+
+
+def test_a_run_stopped_before_its_first_sentence_leaves_nothing(tmp_path: Path) -> None:
+    write_until_stopped(start(tmp_path / "out.npz"), 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_twice_is_closing_once(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    with start(path) as writer:
+        writer.write(record(3))
+        assert not path.exists()
+        writer.close()
+        stamp = path.stat().st_mtime_ns
+        writer.close()
+    assert path.stat().st_mtime_ns == stamp
+    with pytest.raises(InputError, match="the writer is closed"):
+        writer.write(record(4))
+
+
+def test_resume_with_nothing_to_resume_starts_at_the_beginning(tmp_path: Path) -> None:
+    finish(tmp_path / "out.h5", expected_done=0)
+
+
+def test_a_folder_without_its_settings_starts_at_the_beginning(tmp_path: Path) -> None:
+    (tmp_path / "out.h5.partial").mkdir()
+    (tmp_path / "out.h5.partial" / "settings.json.tmp").write_text('{"mod')
+    finish(tmp_path / "out.h5", expected_done=0)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_temporaries_and_parts_after_a_gap_are_dropped(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out{suffix}"
+    write_until_stopped(start(path), 20)
+    folder = tmp_path / f"out{suffix}.partial"
+    parts = sorted(folder.glob("part-*"))
+    (folder / f"part-00000020-00000030{suffix}.tmp").write_bytes(b"half a part")
+    (folder / f"out{suffix}.tmp").write_bytes(b"half a file")
+    parts[2].unlink()
+    writer = start(path, resume=True)
+    assert writer.done == int(parts[1].stem.split("-")[2])
+    assert sorted(each.name for each in folder.iterdir()) == sorted([*(p.name for p in parts[:2]), "settings.json"])
+    finish(path, expected_done=writer.done)
+
+
+def test_an_existing_file_is_replaced_only_on_request_and_only_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    path.write_bytes(b"old")
+    with pytest.raises(InputError) as caught:
+        start(path)
+    assert str(caught.value) == f"{path}: exists already; choose another name or use --overwrite"
+    with open_writer(path, settings={}, overwrite=True) as writer:
+        writer.write(record(1))
+        assert path.read_bytes() == b"old"
+    assert len(read(path, "all layers", 1)) == 1
+    write_until_stopped(open_writer(path, settings={}, overwrite=True), 3)
+    assert read(path, "all layers", 1)[0].shape == (3, 1, 8), "the run that failed has not touched it"
+
+
+def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    write_until_stopped(start(path), 5)
+    for overwrite in (False, True):
+        with pytest.raises(InputError) as caught:
+            open_writer(path, settings=SETTINGS, overwrite=overwrite)
+        assert str(caught.value) == (
+            f"{path}.partial: holds the results of an interrupted run; continue it with --resume, or delete the folder"
+        )
+    finish(path, expected_done=5)
+
+
+CHANGES: list[tuple[Callable[[dict[str, object]], object], str]] = [
+    (lambda settings: settings.update(model="large"), 'model was "tiny" in the interrupted run and is "large" now'),
+    (lambda settings: settings.pop("layers"), 'layers was ["top"] in the interrupted run and is not set now'),
+    (lambda settings: settings.update(pool="mean"), 'pool was not set in the interrupted run and is "mean" now'),
+    (
+        lambda settings: settings.update(dtype="float16"),
+        'dtype was "float32" in the interrupted run and is "float16" now',
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_other_settings_are_refused_by_name(
+    tmp_path: Path, change: Callable[[dict[str, object]], object], message: str
+) -> None:
+    path = tmp_path / "out.npz"
+    settings: dict[str, object] = {
+        "model": "tiny",
+        "layers": ("top",),
+        "options": {"a": 1, "b": None},
+        "dtype": "float32",
+    }
+
+    def opened(options: dict[str, object]) -> VectorWriter:
+        dtype = options.pop("dtype")
+        return open_writer(path, settings=options, dtype=dtype, resume=True)  # type: ignore[arg-type]
+
+    write_until_stopped(opened(dict(settings)), 1)
+    changed = dict(settings)
+    change(changed)
+    before = {each.name: each.read_bytes() for each in Path(f"{path}.partial").iterdir()}
+    with pytest.raises(InputError) as caught:
+        opened(changed)
+    assert str(caught.value) == (
+        f"{path}.partial/settings.json: {message}; use the settings of the interrupted run, "
+        f"or delete {path}.partial to start anew"
+    )
+    assert before == {each.name: each.read_bytes() for each in Path(f"{path}.partial").iterdir()}
+    assert opened(settings | {"options": {"b": None, "a": 1}}).done == 1
+
+
+@pytest.mark.parametrize("content", [None, "{", "[1, 2]"])
+def test_parts_without_readable_settings_are_refused(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "out.npz"
+    write_until_stopped(start(path), 5)
+    stored = tmp_path / "out.npz.partial" / "settings.json"
+    stored.unlink() if content is None else stored.write_text(content)
+    with pytest.raises(InputError) as caught:
+        start(path, resume=True)
+    assert str(caught.value).startswith(f"{stored}: cannot be read (")
+    assert str(caught.value).endswith(f"delete {path}.partial to start anew")
+
+
+def test_settings_are_stored_readably(tmp_path: Path) -> None:
+    with open_writer(tmp_path / "out.npz", settings={"input": "语料.txt"}, dtype="float16"):
+        text = (tmp_path / "out.npz.partial" / "settings.json").read_text("utf-8")
+    assert json.loads(text) == {"input": "语料.txt", "dtype": "float16"}
+    assert "语料.txt" in text
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "out.npz"
+    with pytest.raises(InputError) as caught:
+        start(path)
+    assert str(caught.value) == f"{path}: there is no folder {path.parent}; create it first"
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    path.mkdir()
+    with pytest.raises(InputError, match="is a folder, expected the name of a file"):
+        open_writer(path, settings={}, overwrite=True)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mkdir(self: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    path = tmp_path / "out.npz"
+    with pytest.raises(OutputError) as caught:
+        start(path)
+    assert str(caught.value) == f"{path}.partial: Permission denied; nothing was stored: put that right and run again"
+
+
+def test_what_is_buffered_is_bounded_for_tiny_sentences(tmp_path: Path) -> None:
+    with open_writer(tmp_path / "out.npz", settings={}, part_bytes=100_000) as writer:
+        for _ in range(500):
+            writer.write(Record([], np.zeros((0, 4))))
+        assert len(list((tmp_path / "out.npz.partial").glob("part-*"))) == 2

@@ -1,0 +1,169 @@
+"""One table recognises every format, and says what is wrong where it cannot."""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import GOLDEN, arrays
+from tiny import tiny_model
+
+import polyseme
+from polyseme.errors import FormatError, InputError
+from polyseme.formats import native
+from polyseme.formats.detect import open_model
+
+TWO = GOLDEN / "allennlp" / "two_layers"
+OPTIONS, WEIGHTS = TWO / "options.json", TWO / "weights.hdf5"
+CHECKPOINT = GOLDEN / "tf_checkpoint" / "model"
+SENTENCE = [["The", "river", "bank"]]
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray:
+    return polyseme.load((OPTIONS, WEIGHTS)).embed(SENTENCE)[0]
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("inside", ["", "204/"])
+def test_a_zip_is_opened_in_place(compression: int, inside: str, tmp_path: Path, expected: np.ndarray) -> None:
+    """As NLPL ships it: model.hdf5, options.json, vocab.txt."""
+    path = tmp_path / "204.zip"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.write(WEIGHTS, inside + "model.hdf5")
+        archive.write(OPTIONS, inside + "options.json")
+        archive.writestr(inside + "vocab.txt", "<S>\n</S>\n<UNK>\nbank\n")
+        archive.writestr(inside + "meta.json", '{"language": "und"}')
+    embedder = polyseme.load(path)
+    np.testing.assert_array_equal(embedder.embed(SENTENCE)[0], expected)
+    assert embedder.model.vocabulary is not None
+    assert [entry.name for entry in tmp_path.iterdir()] == ["204.zip"]
+
+
+@pytest.mark.parametrize("path", [TWO, str(TWO), WEIGHTS, str(WEIGHTS)])
+def test_a_folder_or_its_weights(path: str | Path, expected: np.ndarray) -> None:
+    np.testing.assert_array_equal(polyseme.load(path).embed(SENTENCE)[0], expected)
+
+
+def test_the_native_folder(tmp_path: Path, expected: np.ndarray) -> None:
+    native.write(open_model(TWO), tmp_path / "native")
+    for path in (tmp_path / "native", tmp_path / "native/config.json", tmp_path / "native/model.safetensors"):
+        np.testing.assert_array_equal(polyseme.load(path).embed(SENTENCE)[0], expected)
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "native")
+    np.testing.assert_array_equal(polyseme.load(tmp_path / "packed.zip").embed(SENTENCE)[0], expected)
+
+
+def test_names_do_not_matter_but_contents_do(tmp_path: Path, expected: np.ndarray) -> None:
+    shutil.copy(OPTIONS, tmp_path / "elmo_2x16_8_options.json")
+    shutil.copy(WEIGHTS, tmp_path / "elmo_2x16_8_weights.bin")
+    np.testing.assert_array_equal(polyseme.load(tmp_path).embed(SENTENCE)[0], expected)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [CHECKPOINT, CHECKPOINT / "checkpoint", CHECKPOINT / "model.ckpt-935588", CHECKPOINT / "model.ckpt-935588.index"],
+)
+def test_a_tensorflow_checkpoint(path: Path) -> None:
+    """Layers and both directions' log-probabilities as TensorFlow computed them."""
+    reference = arrays("tf_checkpoint/expected.npz")
+    embedder = polyseme.load(path)
+    for number in range(3):
+        tokens = [str(token) for token in reference[f"sentence_{number}/tokens"]]
+        layers = reference[f"sentence_{number}/layers"][:, 1:-1]
+        np.testing.assert_allclose(embedder.embed([tokens])[0], layers, atol=1e-5, rtol=0)
+        scores = embedder.score([tokens])[0]
+        forward = reference[f"sentence_{number}/forward_log_probability"][: len(tokens)]
+        backward = reference[f"sentence_{number}/backward_log_probability"]
+        np.testing.assert_allclose(scores[:, 0], forward, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(scores[:, 1], backward[-len(tokens) :], atol=1e-5, rtol=0)
+
+
+def test_a_checkpoint_in_a_zip(tmp_path: Path) -> None:
+    shutil.make_archive(str(tmp_path / "ckpt"), "zip", CHECKPOINT)
+    assert open_model(tmp_path / "ckpt.zip").fingerprint() == open_model(CHECKPOINT).fingerprint()
+
+
+def test_of_several_weights_the_one_named(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    shutil.copytree(TWO, folder)
+    shutil.copy(WEIGHTS, folder / "other.hdf5")
+    with pytest.raises(InputError, match=r"2 files could be the weights: other.hdf5, weights.hdf5; name the one you mean"):
+        polyseme.load(folder)
+    assert polyseme.load(folder / "other.hdf5").dim == 16
+
+
+class TestBadPaths:
+    def test_nothing_there(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"no-such: no such file or folder, and no model of that name is bundled"):
+            polyseme.load("no-such")
+        with pytest.raises(InputError, match=r"o.json: no such file; expected the model's options"):
+            polyseme.load((tmp_path / "o.json", WEIGHTS))
+        with pytest.raises(InputError, match=r"w.hdf5: no such file; expected the model's weights"):
+            polyseme.load((OPTIONS, tmp_path / "w.hdf5"))
+        with pytest.raises(InputError, match=r"got 3 paths, expected \(options, weights\)"):
+            polyseme.load((OPTIONS, WEIGHTS, WEIGHTS))  # type: ignore[arg-type]
+
+    def test_swapped(self) -> None:
+        with pytest.raises(InputError, match=r"weights.hdf5: this is an HDF5 weights file where options are expected"):
+            polyseme.load((WEIGHTS, OPTIONS))
+        with pytest.raises(InputError, match=r"options.json: this is an options file where weights are expected"):
+            polyseme.load((OPTIONS, OPTIONS))
+
+    def test_weights_alone_and_options_alone(self, tmp_path: Path) -> None:
+        shutil.copy(WEIGHTS, tmp_path)
+        with pytest.raises(InputError, match=r"weights without options; put their options.json beside them"):
+            polyseme.load(tmp_path / "weights.hdf5")
+        with pytest.raises(InputError, match=r"these are options without weights"):
+            polyseme.load(OPTIONS)
+
+    def test_not_a_model(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("nothing here")
+        with pytest.raises(FormatError, match=r"no known model in it \(it holds notes.txt\); known are polyseme: "):
+            polyseme.load(tmp_path)
+        with pytest.raises(FormatError, match=r"notes.txt: not a model file of a known format"):
+            polyseme.load(tmp_path / "notes.txt")
+        (tmp_path / "w.hdf5").write_text("not HDF5")
+        with pytest.raises(FormatError, match=r"w.hdf5: not an HDF5 file, or one damaged at its start"):
+            polyseme.load((OPTIONS, tmp_path / "w.hdf5"))
+        with pytest.raises(FormatError, match=r"w.hdf5: not an HDF5 file, or one damaged at its start"):
+            polyseme.load(tmp_path / "w.hdf5")
+        (tmp_path / "o.json").write_text("{broken")
+        with pytest.raises(FormatError, match=r"o.json: not JSON \("):
+            polyseme.load((tmp_path / "o.json", WEIGHTS))
+        (tmp_path / "o.json").write_text("[1]")
+        with pytest.raises(FormatError, match=r"o.json: holds a JSON list, expected an object"):
+            polyseme.load((tmp_path / "o.json", WEIGHTS))
+        (tmp_path / "o.json").write_bytes(b"\xff\xfe{")
+        with pytest.raises(FormatError, match=r"o.json: byte 0 is not UTF-8"):
+            polyseme.load((tmp_path / "o.json", WEIGHTS))
+
+    @pytest.mark.parametrize("name", ["../model.hdf5", "/model.hdf5", "a/../../model.hdf5", "C:/model.hdf5", "..\\m.hdf5"])
+    def test_a_zip_entry_that_points_outside(self, name: str, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+            archive.write(OPTIONS, "options.json")
+            archive.writestr(name, WEIGHTS.read_bytes())
+        with pytest.raises(FormatError, match=r"points outside the archive; refused as unsafe"):
+            polyseme.load(tmp_path / "bad.zip")
+
+    def test_a_damaged_zip(self, tmp_path: Path) -> None:
+        shutil.make_archive(str(tmp_path / "whole"), "zip", TWO)
+        whole = (tmp_path / "whole.zip").read_bytes()
+        (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(FormatError, match=r"cut.zip: a damaged or truncated zip"):
+            polyseme.load(tmp_path / "cut.zip")
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 0xFF
+        (tmp_path / "flipped.zip").write_bytes(flipped)
+        with pytest.raises(FormatError, match=r"flipped.zip!weights.hdf5: a damaged zip entry"):
+            polyseme.load(tmp_path / "flipped.zip")
+
+    def test_parts_that_belong_to_no_such_format(self, tmp_path: Path) -> None:
+        native.write(tiny_model(), tmp_path / "native")
+        (tmp_path / "vocab.txt").write_text("<UNK>\n")
+        with pytest.raises(InputError, match=r"a polyseme model carries its own vocabulary; leave it out"):
+            polyseme.load(tmp_path / "native", vocabulary=tmp_path / "vocab.txt")
+
+    def test_precision(self) -> None:
+        with pytest.raises(InputError, match=r"unknown precision 'float8'"):
+            polyseme.load(TWO, precision="float8")  # type: ignore[arg-type]

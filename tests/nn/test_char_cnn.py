@@ -1,0 +1,33 @@
+import pytest
+import torch
+
+from polyseme.nn.char_cnn import CharacterCnn
+from polyseme.nn.highway import Highway
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_trimming_gives_the_result_of_the_full_length(activation: str) -> None:
+    torch.manual_seed(0)
+    cnn = CharacterCnn(
+        characters=20, character_dim=3, filters=((1, 4), (3, 5), (7, 6)), activation=activation, padding_id=9
+    ).double()  # type: ignore[arg-type]
+    # A padding vector of weight: pure-padding windows must be able to win the maximum.
+    cnn.embedding.weight.data[9] = 3.0
+    for longest in (1, 5, 24, 30):
+        ids = torch.full((8, 30), 9)
+        for row in range(8):
+            size = 1 + row * (longest - 1) // 7
+            ids[row, :size] = torch.randint(0, 9, (size,))
+        characters = cnn.embedding(ids).transpose(1, 2)
+        full = torch.cat([convolution(characters).amax(dim=2) for convolution in cnn.convolutions], dim=1)
+        expected = full.relu() if activation == "relu" else full.tanh()
+        torch.testing.assert_close(cnn(ids), expected)
+
+
+def test_highway_by_hand() -> None:
+    highway = Highway(1).double()
+    highway.weight.data = torch.tensor([[2.0], [0.5]], dtype=torch.float64)
+    highway.bias.data = torch.tensor([-1.0, 0.25], dtype=torch.float64)
+    x = torch.tensor([[3.0], [-2.0]], dtype=torch.float64)
+    gate = torch.sigmoid(0.5 * x + 0.25)
+    torch.testing.assert_close(highway(x), gate * x + (1 - gate) * torch.relu(2 * x - 1))
