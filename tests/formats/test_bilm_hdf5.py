@@ -212,7 +212,9 @@ def test_words_as_input(tmp_path: Path) -> None:
         polyseme.load(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
     native.write(open_model(tmp_path), tmp_path / "native")
-    np.testing.assert_array_equal(polyseme.load(tmp_path / "native").embed([sentence])[0], embedder.embed([sentence])[0])
+    np.testing.assert_array_equal(
+        polyseme.load(tmp_path / "native").embed([sentence])[0], embedder.embed([sentence])[0]
+    )
     with pytest.raises(InputError, match="only a model of byte characters can be written as HDF5"):
         bilm_hdf5.write(open_model(tmp_path), tmp_path / "no")
 
@@ -220,13 +222,17 @@ def test_words_as_input(tmp_path: Path) -> None:
 class TestBadFiles:
     def test_shapes_that_disagree(self, copy: Path) -> None:
         edit(copy / "options.json", char_cnn__filters=[[1, 4], [2, 8], [5, 16], [4, 8]])
-        message = r"weights.hdf5: CNN/W_cnn_2 is \(1, 3, 4, 16\) but .*options.json asks for \(1, 5, 4, 16\); use the options"
+        message = (
+            r"weights.hdf5: CNN/W_cnn_2 is \(1, 3, 4, 16\) but .*options.json asks for \(1, 5, 4, 16\); use the options"
+        )
         with pytest.raises(FormatError, match=message):
             polyseme.load(copy)
 
     def test_a_layer_too_many(self, copy: Path) -> None:
         edit(copy / "options.json", lstm__n_layers=3)
-        with pytest.raises(FormatError, match=r"no RNN_0/RNN/MultiRNNCell/Cell2/LSTMCell/W_0; .* asks for it with shape"):
+        with pytest.raises(
+            FormatError, match=r"no RNN_0/RNN/MultiRNNCell/Cell2/LSTMCell/W_0; .* asks for it with shape"
+        ):
             polyseme.load(copy)
 
     def test_settings_missing_or_absurd(self, copy: Path) -> None:
@@ -247,7 +253,9 @@ class TestBadFiles:
         whole = (copy / "weights.hdf5").read_bytes()
         for share in (0.01, 0.3, 0.9):
             (copy / "weights.hdf5").write_bytes(whole[: int(len(whole) * share)])
-            with pytest.raises(FormatError, match=r"weights.hdf5: (not an HDF5 file, or a truncated one|.*cannot be read)"):
+            with pytest.raises(
+                FormatError, match=r"weights.hdf5: (not an HDF5 file, or a truncated one|.*cannot be read)"
+            ):
                 polyseme.load(copy)
 
     def test_declared_but_not_stored(self, copy: Path) -> None:

@@ -88,7 +88,9 @@ def test_of_several_weights_the_one_named(tmp_path: Path) -> None:
     folder = tmp_path / "both"
     shutil.copytree(TWO, folder)
     shutil.copy(WEIGHTS, folder / "other.hdf5")
-    with pytest.raises(InputError, match=r"2 files could be the weights: other.hdf5, weights.hdf5; name the one you mean"):
+    with pytest.raises(
+        InputError, match=r"2 files could be the weights: other.hdf5, weights.hdf5; name the one you mean"
+    ):
         polyseme.load(folder)
     assert polyseme.load(folder / "other.hdf5").dim == 16
 
@@ -138,7 +140,9 @@ class TestBadPaths:
         with pytest.raises(FormatError, match=r"o.json: byte 0 is not UTF-8"):
             polyseme.load((tmp_path / "o.json", WEIGHTS))
 
-    @pytest.mark.parametrize("name", ["../model.hdf5", "/model.hdf5", "a/../../model.hdf5", "C:/model.hdf5", "..\\m.hdf5"])
+    @pytest.mark.parametrize(
+        "name", ["../model.hdf5", "/model.hdf5", "a/../../model.hdf5", "C:/model.hdf5", "..\\m.hdf5"]
+    )
     def test_a_zip_entry_that_points_outside(self, name: str, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
             archive.write(OPTIONS, "options.json")

@@ -45,7 +45,9 @@ def test_nothing_is_left_when_writing_fails(tmp_path: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(native.safetensors.torch, "save_file", fail)
-    with pytest.raises(OSError, match=r"out: could not be written \(No space left on device\); nothing was left behind"):
+    with pytest.raises(
+        OSError, match=r"out: could not be written \(No space left on device\); nothing was left behind"
+    ):
         native.write(tiny_model(), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

@@ -30,7 +30,10 @@ from polyseme.text.english import english_words
         ("a.b+c@d-e.co.uk, @someone or #hashtag", "a.b+c@d-e.co.uk , @someone or #hashtag"),
         ("fun:) ;-) :-( :D <3 list: (a)", "fun :) ;-) :-( :D <3 list : ( a )"),
         ("☕️👩🏽‍🚀🇨🇭👍🏿ok", "☕️ 👩🏽‍🚀 🇨🇭 👍🏿 ok"),
-        ("naïve nai\u0308ve हिन्दी می\u200cخواهم co\u00adoperate", "naïve nai\u0308ve हिन्दी می\u200cخواهم co\u00adoperate"),
+        (
+            "naïve nai\u0308ve हिन्दी می\u200cخواهم co\u00adoperate",
+            "naïve nai\u0308ve हिन्दी می\u200cخواهم co\u00adoperate",
+        ),
         ("He 's here , is n't he ?", "He 's here , is n't he ?"),
         ("Stop.\xa0Go\u3000on", "Stop . Go on"),
         (" \t\u3000 ", ""),
@@ -40,7 +43,9 @@ def test_tokens(sentence: str, expected: str) -> None:
     assert english_words(sentence) == expected.split()
 
 
-@pytest.mark.parametrize("piece", ["a", "a.", "a.B", "1,", "a-", "a's", "n't", "a@", "a+", "w/", "://", ":(", "😀\u200d", "🇨"])
+@pytest.mark.parametrize(
+    "piece", ["a", "a.", "a.B", "1,", "a-", "a's", "n't", "a@", "a+", "w/", "://", ":(", "😀\u200d", "🇨"]
+)
 @pytest.mark.timeout(5)
 def test_a_long_stretch_takes_no_more_than_moments(piece: str) -> None:
     stretch = piece * (4096 // len(piece))

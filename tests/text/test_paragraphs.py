@@ -22,7 +22,8 @@ def prose(sentences: int, seed: int = 0) -> str:
         return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(1, 10)))
 
     return " ".join(
-        f"{word().capitalize()} {' '.join(word() for _ in range(chance.randint(4, 20)))} closing." for _ in range(sentences)
+        f"{word().capitalize()} {' '.join(word() for _ in range(chance.randint(4, 20)))} closing."
+        for _ in range(sentences)
     )
 
 
@@ -45,10 +46,17 @@ def test_wrapped_paragraphs_without_blank_lines_end_at_a_short_line() -> None:
     [
         ["A heading", prose(4), "Another heading", prose(6)],  # a paragraph a line
         [prose(1, seed) for seed in range(60)],  # a sentence a line
+        [prose(3, seed)[: 20 + 37 * seed % 90].strip() for seed in range(60)],  # a headline a line
         ["Short", "lines", "of a list", "of things"],
-        ["The moon is up", "and on the hill", "a single tree", "is standing still,", "its leaves asleep, its shadow long"],
+        [
+            "The moon is up",
+            "and on the hill",
+            "a single tree",
+            "is standing still,",
+            "its leaves asleep, its shadow long",
+        ],
     ],
-    ids=["paragraphs", "sentences", "list", "verse"],
+    ids=["paragraphs", "sentences", "headlines", "list", "verse"],
 )
 def test_lines_that_are_not_wrapped_stay_apart(lines: list[str]) -> None:
     assert paragraphs_of("\n".join(lines)) == lines

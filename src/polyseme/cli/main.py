@@ -1,10 +1,8 @@
 """The ``polyseme`` command."""
 
-import os
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 import polyseme
@@ -42,18 +40,7 @@ def root(
 def main() -> None:
     """Run a command; leave with 0, or with 2 and one clear line."""
     try:
-        code = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        code = 2
+        app()
     except PolysemeError as error:
         typer.echo(f"polyseme: {error}", err=True)
-        code = 2
-    except (KeyboardInterrupt, click.Abort):
-        typer.echo("polyseme: interrupted", err=True)
-        code = 130
-    except BrokenPipeError:
-        # The reader of our output left, as `head` does; nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(2)

@@ -45,5 +45,8 @@ def load(
     if precision != "float32":
         raise InputError(f"unknown precision {precision!r}; expected 'float32'")
     opened = open_model(model, softmax=softmax, vocabulary=vocabulary)
-    opened.bilm.to(device)
+    try:
+        opened.bilm.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch's words for a device it does not know or have
+        raise InputError(f"device {str(device)!r} cannot be used ({str(error).splitlines()[0]}); try 'cpu'") from error
     return Embedder(opened, stateful=stateful, batch_size=batch_size, batch_tokens=batch_tokens, cache_mib=cache_mib)

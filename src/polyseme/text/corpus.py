@@ -76,6 +76,10 @@ class Corpus:
         self._reader = reader
         self._tokenize = tokenize
         self._spent: str | None = None
+        sized = all(path != _STDIN and Path(path).is_file() for path in self._paths)
+        self._size = sum(Path(path).stat().st_size for path in self._paths) if sized else 0
+        self._size_before = 0  # of the files read to their end
+        self._stream: io.BufferedIOBase | None = None
         self.repairs = Repairs()
 
     def __str__(self) -> str:
@@ -87,7 +91,14 @@ class Corpus:
         if self._spent:
             raise InputError(f"{self._spent}: has been read and cannot be read again; save it to a file and give that")
         self.repairs = Repairs()
+        self._size_before = 0
         return self._sentences(self.repairs)
+
+    def share_read(self) -> float | None:
+        """How much of the bytes the iteration begun last has read, from 0 to 1; None where a pipe hides its length."""
+        if not self._size:
+            return None
+        return min(1.0, (self._size_before + (self._stream.tell() if self._stream else 0)) / self._size)
 
     def nonempty(self) -> Iterator[Sentence]:
         """Iterate, and raise `InputError` at the end if no sentence had a token."""
@@ -101,10 +112,15 @@ class Corpus:
     def _sentences(self, repairs: Repairs) -> Iterator[Sentence]:
         for path in self._paths:
             name = "<stdin>" if path == _STDIN else path
-            if path == _STDIN or not Path(path).is_file():  # a pipe
-                self._spent = name
             with _opened(path) as stream:
-                yield from self._read(Lines(stream, name=name, repairs=repairs), path)
+                if path == _STDIN or not Path(path).is_file():  # a pipe
+                    self._spent = name
+                self._stream = stream if self._size else None
+                try:
+                    yield from self._read(Lines(stream, name=name, repairs=repairs), path)
+                    self._size_before += stream.tell() if self._size else 0
+                finally:
+                    self._stream = None
 
     def _read(self, lines: Lines, path: str) -> Iterator[Sentence]:
         reader = self._reader

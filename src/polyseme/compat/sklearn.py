@@ -1,0 +1,146 @@
+"""ELMo vectors of documents as a step of a scikit-learn pipeline."""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from polyseme.embed.embedder import Embedder, Pool
+from polyseme.embed.layers import LayerChoice, check_choice
+from polyseme.embed.load import load
+from polyseme.errors import InputError, MissingPart
+from polyseme.formats.detect import ModelPath
+from polyseme.text.batching import checked
+from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, tokenized
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+except ModuleNotFoundError as error:
+    raise MissingPart(
+        "polyseme.compat.sklearn needs scikit-learn, which is not installed; pip install 'polyseme[sklearn]'"
+    ) from error
+
+Vectors = NDArray[np.float32]
+
+
+class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns every document into one vector, over all its tokens and nothing else.
+
+    Nothing is learnt from the data. The model is loaded when it is first needed and left out when the transformer is
+    pickled, so a path (rather than an `Embedder`) keeps clones and pickles small. A grid search embeds its text anew
+    for every fold; ``Pipeline(..., memory="cache/")`` keeps what was embedded before.
+
+    Args:
+        model: What `polyseme.load` takes, or an `Embedder`.
+        layers: ``"mean"``, ``"top"``, a layer's number, or a `ScalarMix`.
+        pool: ``"mean"`` or ``"max"`` over tokens.
+        tokenize: None where documents are lists of tokens, one sentence each. Where they are strings: ``"en"`` or
+            ``"zh"`` for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for
+            one sentence split at white space.
+        device: Where to compute, if ``model`` is not an `Embedder`.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> classifier = make_pipeline(ElmoTransformer("model/", tokenize="en"), LogisticRegression())
+        >>> classifier.fit(["A fine film.", "A dull one."], [1, 0])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: ModelPath | Embedder,
+        *,
+        layers: LayerChoice = "mean",
+        pool: Pool = "mean",
+        tokenize: Tokenizer | Literal["space"] | None = None,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        self.model = model
+        self.layers = layers
+        self.pool = pool
+        self.tokenize = tokenize
+        self.device = device
+
+    def fit(self, X: object, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
+        """Load the model and check the settings; the documents are not looked at."""
+        self._n_features_out = self._open().dim
+        return self
+
+    def transform(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Vectors:  # noqa: N803
+        """One vector a document, zeros for one without tokens: (documents, D)."""
+        embedder = self._open()
+        documents = list(self._documents(X))
+        sentences = (sentence for document in documents for sentence in document)
+        vectors = embedder.stream(sentences, layers=self._choice())
+        combine = np.add if self.pool == "mean" else np.maximum
+        result = np.zeros((len(documents), embedder.dim), dtype=np.float32)
+        for row, document in zip(result, documents, strict=True):
+            tokens = 0
+            for array in islice(vectors, len(document)):  # (T, D)
+                if len(array):
+                    part = combine.reduce(array, axis=0)
+                    row[:] = combine(row, part) if tokens else part
+                    tokens += len(array)
+            if tokens and self.pool == "mean":
+                row /= tokens
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = self.tokenize is not None
+        tags.requires_fit = False
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_opened", "_opened_as")}
+
+    def _open(self) -> Embedder:
+        """The embedder, loaded once for each model that is set, after a check of the other settings."""
+        if isinstance(self.model, Embedder):
+            embedder = self.model
+        else:
+            wanted = (self.model, self.device)
+            if getattr(self, "_opened_as", None) != wanted:
+                self._opened, self._opened_as = load(self.model, device=self.device), wanted
+            embedder = self._opened
+        if embedder.stateful:
+            raise InputError("model is a stateful Embedder, which gives a text other vectors each time; load another")
+        if self.layers == "all":
+            raise InputError("one vector a document is of one layer or mix; choose 'mean', 'top' or a layer's number")
+        check_choice(self._choice(), embedder.layers)
+        if self.pool not in ("mean", "max"):
+            raise InputError(f"pool is {self.pool!r}, expected 'mean' or 'max'")
+        if self.tokenize not in (None, "space", *TOKENIZERS):
+            known = ", ".join(map(repr, (*TOKENIZERS, "space")))
+            raise InputError(f"tokenize is {self.tokenize!r}, expected one of {known}, or None for lists of tokens")
+        return embedder
+
+    def _choice(self) -> LayerChoice:
+        # A grid made with numpy holds its own kind of integers.
+        return int(self.layers) if isinstance(self.layers, np.integer) else self.layers
+
+    def _documents(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:  # noqa: N803
+        """Each document as a list of sentences."""
+        if self.tokenize is None:
+            for sentence in checked(X):
+                yield [sentence]
+            return
+        if isinstance(X, str):
+            raise InputError("got one string where a list of documents is expected; put it into a list")
+        for number, text in enumerate(X):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"document {number} is a {type(text).__name__}, but tokenize={self.tokenize!r} takes strings; "
+                    "leave tokenize out for lists of tokens"
+                )
+            if self.tokenize == "space":
+                yield [text.split()]
+            else:
+                yield list(tokenized(io.StringIO(text).readline, self.tokenize))

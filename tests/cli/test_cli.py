@@ -1,0 +1,302 @@
+"""The command line as a person meets it: results, messages and exit codes."""
+
+import gzip
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pyarrow.parquet
+import pytest
+from conftest import GOLDEN
+
+import polyseme
+from polyseme.cli.main import main
+from polyseme.formats import native
+from polyseme.formats.detect import open_model
+
+TWO = GOLDEN / "allennlp" / "two_layers"
+LINES = ["The river bank", "", "Yes", "漢字 and 😀"]
+
+
+class Run:
+    """What a command did."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def call(*arguments: object) -> Run:
+        monkeypatch.setattr(sys, "argv", ["polyseme", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return Run(int(left.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return path
+
+
+def refused(result: Run, message: str) -> None:
+    """Exit 2, nothing on standard output, and one line that says what is wrong."""
+    assert result.code == 2
+    assert result.out == ""
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err
+
+
+def expected(layers: object = "all") -> list[np.ndarray]:
+    return polyseme.load(TWO).embed([line.split() for line in LINES], layers=layers)  # type: ignore[arg-type]
+
+
+class TestEmbed:
+    def test_h5(self, run, lines: Path, tmp_path: Path) -> None:
+        result = run("embed", lines, "-m", TWO, "-o", tmp_path / "out.h5")
+        assert result.code == 0
+        assert result.out == ""
+        assert "4 sentences, 7 tokens" in result.err
+        with h5py.File(tmp_path / "out.h5") as file:
+            assert json.loads(file["sentence_to_index"][0])["漢字 and 😀"] == "3"
+            for number, wanted in enumerate(expected()):
+                np.testing.assert_allclose(file[str(number)], wanted, atol=1e-6)
+
+    def test_npz(self, run, lines: Path, tmp_path: Path) -> None:
+        run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz", "--layers", "1")
+        with np.load(tmp_path / "out.npz") as stored:
+            for number, wanted in enumerate(expected(1)):
+                np.testing.assert_allclose(stored[str(number)], wanted, atol=1e-6)
+
+    def test_parquet_a_row_a_token(self, run, lines: Path, tmp_path: Path) -> None:
+        run("embed", lines, "-m", TWO, "-o", tmp_path / "out.parquet", "--layers", "top", "--dtype", "float16")
+        table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+        assert table["token"].to_pylist() == [token for line in LINES for token in line.split()]
+        vectors = np.stack([np.array(value, dtype=np.float16) for value in table["vector"].to_pylist()])
+        np.testing.assert_allclose(vectors, np.concatenate(expected("top")), atol=2e-3)
+
+    def test_a_vector_a_sentence(self, run, lines: Path, tmp_path: Path) -> None:
+        run("embed", lines, "-m", TWO, "-o", tmp_path / "out.parquet", "--pool", "mean")
+        table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+        wanted = polyseme.load(TWO).embed_sentences([line.split() for line in LINES])
+        np.testing.assert_allclose(np.array(table["vector"].to_pylist()), wanted, atol=1e-6)
+
+    def test_raw_text_folders_gz_and_other_formats(self, run, tmp_path: Path) -> None:
+        folder = tmp_path / "corpus"
+        folder.mkdir()
+        with gzip.open(folder / "a.txt.gz", "wt", encoding="utf-8") as file:
+            file.write("The bank was closed. Nobody could say why!\n")
+        (folder / "b.conllu").write_text("# sent_id = s1\n1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+        (folder / "c.jsonl").write_text('{"id": "j", "tokens": ["No"]}\n')
+        (folder / "d.fasta").write_text(">P1 a protein\nMKV\n")
+        run("embed", folder, "-m", TWO, "-o", tmp_path / "out.parquet", "--tokenize", "en", "--layers", "top")
+        table = pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pydict()
+        assert table["token"] == "The bank was closed . Nobody could say why ! Yes No M K V".split()
+        assert table["name"][-5:] == ["s1", "j", "P1", "P1", "P1"]
+
+    def test_standard_input(self, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The river bank\n")))
+        result = run("embed", "-", "-m", TWO, "-o", tmp_path / "out.npz", "--json")
+        facts = json.loads(result.out)
+        assert (facts["sentences"], facts["tokens"], facts["dim"]) == (1, 3, 16)
+
+    def test_replaced_characters_are_reported(self, run, tmp_path: Path) -> None:
+        (tmp_path / "bad.txt").write_bytes(b"fine\nThe \xff river\0 bank\n")
+        result = run("embed", tmp_path / "bad.txt", "-m", TWO, "-o", tmp_path / "out.npz")
+        assert result.code == 0
+        assert "1 invalid UTF-8 sequence and 1 NUL replaced by U+FFFD, the first at" in result.err
+        assert "bad.txt:2" in result.err
+
+    def test_stateful(self, run, lines: Path, tmp_path: Path) -> None:
+        run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz", "--stateful", "--batch-size", "1")
+        embedder = polyseme.load(TWO, stateful=True, batch_size=1)
+        with np.load(tmp_path / "out.npz") as stored:
+            for number, wanted in enumerate(embedder.embed([line.split() for line in LINES])):
+                np.testing.assert_allclose(stored[str(number)], wanted, atol=1e-6)
+            assert not np.allclose(stored["3"], expected()[3])
+
+    def test_resume_after_kill(self, tmp_path: Path) -> None:
+        """Killed while it waits for more input, then run again: the result is that of an unbroken run."""
+        sentences = [f"sentence {number} on the river bank" for number in range(9000)]
+        text = tmp_path / "text.txt"
+        text.write_text("".join(f"{sentence}\n" for sentence in sentences))
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        output = tmp_path / "out.npz"
+        script = (
+            "import sys; from polyseme.embed.writers import opening; opening.open_writer.__kwdefaults__['part_bytes'] = 1 << 18;"
+            "from polyseme.cli.main import main; main()"
+        )
+        arguments = ["embed", "-m", str(TWO), "-o", str(output), "--layers", "top", "--batch-tokens", "256", "--resume"]
+        # The settings name the input, so both runs read a path that is first a pipe, then the file.
+        process = subprocess.Popen([sys.executable, "-c", script, *arguments, str(pipe)], stderr=subprocess.PIPE)
+        with pipe.open("w") as stream:
+            stream.writelines(f"{sentence}\n" for sentence in sentences[:8000])
+            stream.flush()
+            partial = tmp_path / "out.npz.partial"
+            while not (partial.is_dir() and any(path.name.startswith("part-") for path in partial.iterdir())):
+                assert process.poll() is None, process.stderr and process.stderr.read()
+            process.kill()
+            process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+        assert not output.exists()
+        pipe.unlink()
+        shutil.move(text, pipe)
+        again = subprocess.run(
+            [sys.executable, "-c", script, *arguments, str(pipe)], capture_output=True, text=True, check=True
+        )
+        assert "going on after" in again.stderr
+        whole = polyseme.load(TWO).embed([sentence.split() for sentence in sentences], layers="top")
+        with np.load(output) as stored:
+            assert len(stored.files) == len(sentences)
+            for number in range(0, 9000, 250):
+                np.testing.assert_allclose(stored[str(number)], whole[number], atol=1e-6)
+        assert not partial.exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["-o", "out.csv"], "out.csv: the suffix is '.csv', expected one of .npz, .h5, .hdf5, .parquet"),
+            (["-o", "out.npz", "--layers", "7"], "unknown layer 7; expected one of 0, 1, 2"),
+            (["-o", "out.npz", "--layers", "last"], "unknown layer 'last'"),
+            (["-o", "out.npz", "--layers", "all", "--pool", "mean"], "--pool gives one vector of one layer or mix"),
+            (["-o", "nowhere/out.npz"], "there is no folder"),
+            (["-o", "out.npz", "--stateful", "--resume"], "--resume cannot bring back the state"),
+            (["-o", "out.npz", "-m", "missing"], "missing: no such file or folder"),
+            (["-o", "out.npz", "--device", "toaster"], "device 'toaster'"),
+        ],
+    )
+    def test_bad_arguments(
+        self, run, lines: Path, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        refused(run("embed", lines, *([] if "-m" in arguments else ["-m", TWO]), *arguments), message)
+        assert [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
+
+    def test_bad_input(self, run, tmp_path: Path) -> None:
+        output = ("-m", TWO, "-o", tmp_path / "out.npz")
+        (tmp_path / "empty.txt").touch()
+        refused(run("embed", tmp_path / "empty.txt", *output), "empty.txt: no sentences")
+        refused(run("embed", tmp_path / "no.txt", *output), "no.txt: no such file or folder")
+        (tmp_path / "bad.jsonl").write_text('{"words": 3}\n')
+        refused(run("embed", tmp_path / "bad.jsonl", *output), "bad.jsonl:1: ")
+        (tmp_path / "junk.txt").write_bytes(bytes(range(128, 256)) * 20)
+        refused(run("embed", tmp_path / "junk.txt", *output), "junk.txt: does not look like text")
+        assert not (tmp_path / "out.npz").exists()
+        assert not (tmp_path / "out.npz.partial").exists()
+
+    def test_an_existing_output(self, run, lines: Path, tmp_path: Path) -> None:
+        (tmp_path / "out.npz").write_text("precious")
+        refused(run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz"), "out.npz: exists already")
+        assert (tmp_path / "out.npz").read_text() == "precious"
+        assert run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz", "--overwrite").code == 0
+
+    def test_disk_full(self, lines: Path, tmp_path: Path) -> None:
+        """A limit on the size of files stands for a full disk: what was stored stays readable, and resumes."""
+        text = tmp_path / "many.txt"
+        text.write_text("The river bank\n" * 20_000)
+        output = tmp_path / "out.npz"
+        script = (
+            "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20));"
+            "from polyseme.embed.writers import opening; opening.open_writer.__kwdefaults__['part_bytes'] = 1 << 20;"
+            "from polyseme.cli.main import main; main()"
+        )
+        arguments = ["embed", str(text), "-m", str(TWO), "-o", str(output), "--layers", "top"]
+        done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "sentences are safe in" in done.stderr
+        assert not output.exists()
+        partial = tmp_path / "out.npz.partial"
+        kept = 0
+        for part in sorted(partial.glob("part-*.npz")):
+            with np.load(part) as stored:
+                kept += len(stored.files)
+        assert kept > 1000
+
+
+class TestInfo:
+    def test_text_and_json(self, run) -> None:
+        shown = run("info", TWO)
+        assert shown.code == 0
+        assert "bilm-hdf5" in shown.out
+        facts = json.loads(run("info", TWO, "--json").out)
+        assert (facts["layers"], facts["dim"], facts["parameters"]) == (3, 16, 11_972)
+
+    def test_options_elsewhere(self, run, tmp_path: Path) -> None:
+        shutil.copy(TWO / "weights.hdf5", tmp_path)
+        refused(run("info", tmp_path / "weights.hdf5"), "weights without options")
+        assert run("info", tmp_path / "weights.hdf5", "--options", TWO / "options.json").code == 0
+
+    @pytest.mark.parametrize("name", ["tf_checkpoint/model", "many_langs/words_and_characters"])
+    def test_other_formats(self, run, name: str) -> None:
+        assert json.loads(run("info", GOLDEN / name, "--json").out)["layers"] == 3
+
+
+class TestConvert:
+    def test_there_and_back(self, run, tmp_path: Path) -> None:
+        assert run("convert", TWO, tmp_path / "native").code == 0
+        assert run("convert", tmp_path / "native", tmp_path / "back", "--to", "hdf5").code == 0
+        assert open_model(tmp_path / "back").fingerprint() == open_model(TWO).fingerprint()
+
+    def test_refusals(self, run, tmp_path: Path) -> None:
+        native.write(open_model(TWO), tmp_path / "native")
+        refused(run("convert", TWO, tmp_path / "native"), "native: exists already")
+        many = GOLDEN / "many_langs/words_and_characters"
+        refused(run("convert", many, tmp_path / "no", "--to", "hdf5"), "only a model of byte characters")
+        assert not (tmp_path / "no").exists()
+
+
+class TestMain:
+    def test_version_and_help(self, run) -> None:
+        assert run("--version").out == f"polyseme {polyseme.__version__}\n"
+        shown = run("--help").out
+        for command in ("embed", "info", "convert"):
+            assert command in shown
+            page = run(command, "--help").out
+            assert "Example: polyseme" in page
+
+    def test_usage_errors(self, run) -> None:
+        result = run("embed", "--frobnicate")
+        assert result.code == 2
+        assert "frobnicate" in result.err
+        assert run("nonsense").code == 2
+
+    def test_does_not_wait_for_torch(self) -> None:
+        """`polyseme --help` must answer at once, so nothing heavy may be imported on the way to it."""
+        script = (
+            "import sys; sys.argv = ['polyseme', '--help']\n"
+            "from polyseme.cli.main import main\n"
+            "try: main()\n"
+            "except SystemExit: pass\n"
+            "heavy = {'torch', 'numpy', 'h5py', 'pydantic', 'pyarrow', 'sklearn'} & set(sys.modules)\n"
+            "sys.exit(str(heavy) if heavy else 0)"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def test_as_a_module(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "polyseme", "--version"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.startswith("polyseme ")
+
+    def test_a_reader_that_leaves(self) -> None:
+        script = f"'{sys.executable}' -m polyseme info '{TWO}' | true; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1)  # as the pipe was closed before or after the last line
+        assert done.stderr == ""

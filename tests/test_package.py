@@ -1,0 +1,38 @@
+"""The package as a whole: its public names, and that every module imports without optional parts."""
+
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import polyseme
+
+
+def test_public_names() -> None:
+    assert polyseme.__all__ == ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load"]
+    for name in polyseme.__all__:
+        assert getattr(polyseme, name).__name__ == name
+        assert name in dir(polyseme)
+    with pytest.raises(AttributeError, match="has no attribute 'embed_all'; it offers BiLM, Elmo"):
+        _ = polyseme.embed_all
+
+
+def test_every_module_imports_without_the_optional_packages() -> None:
+    modules = [
+        module.name
+        for module in pkgutil.walk_packages(polyseme.__path__, "polyseme.")
+        if module.name not in ("polyseme.__main__", "polyseme.compat.sklearn", "polyseme.embed.writers.parquet")
+    ]
+    assert len(modules) > 40
+    script = (
+        "import sys, importlib\n"
+        "for name in ('pyarrow', 'sklearn', 'matplotlib', 'faiss'): sys.modules[name] = None\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "from polyseme.errors import MissingPart\n"
+        "try: import polyseme.compat.sklearn\n"
+        "except MissingPart as error: assert \"pip install 'polyseme[sklearn]'\" in str(error), error\n"
+        "else: raise SystemExit('imported without scikit-learn')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
