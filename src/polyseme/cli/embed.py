@@ -41,6 +41,14 @@ class PoolChoice(StrEnum):
     max = "max"
 
 
+class PrecisionChoice(StrEnum):
+    """What the LSTMs compute in."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    int8 = "int8"
+
+
 class NumberType(StrEnum):
     """The numbers in the file."""
 
@@ -84,6 +92,9 @@ def embed(
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
+    precision: Annotated[
+        PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
+    ] = PrecisionChoice.float32,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     options: OptionsFile = None,
     as_json: JsonFlag = False,
@@ -108,7 +119,12 @@ def embed(
     if pool and choice == "all":
         raise InputError("--pool gives one vector of one layer or mix; choose --layers mean, top or a layer's number")
     embedder = load(
-        model_path(model, options), stateful=stateful, device=device, batch_size=batch_size, batch_tokens=batch_tokens
+        model_path(model, options),
+        precision=precision.value,
+        stateful=stateful,
+        device=device,
+        batch_size=batch_size,
+        batch_tokens=batch_tokens,
     )
     check_choice(choice, embedder.layers)
     settings = {
@@ -119,6 +135,7 @@ def embed(
         "layers": str(choice),
         "pool": pool.value if pool else None,
         "stateful": stateful,
+        "precision": precision.value,
     }
     begun = time.monotonic()
     sentences = tokens = 0

@@ -14,7 +14,13 @@ from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.word_cache import WordCache
 from polyseme.errors import InputError, MissingPart
 from polyseme.formats.model import Model
+from polyseme.models.bilm import BiLM
 from polyseme.models.carried_state import CarriedState
+from polyseme.models.encoders import LstmEncoder
+from polyseme.models.fast_lstm import FastLstm
+from polyseme.models.fast_words import FastWords
+from polyseme.models.token_encoders import CharacterTokenEncoder
+from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.text.batching import checked, windows
@@ -31,6 +37,7 @@ class Embedder:
 
     Args:
         model: What `polyseme.formats.detect.open_model` gives.
+        precision: What the LSTMs compute in.
         stateful: Carry the state of each row of a batch to the same row of the next, as the original software did.
         batch_size: Sentences of a batch when stateful, where it matters which sentence stands in which row.
         batch_tokens: Tokens of a batch otherwise.
@@ -41,12 +48,15 @@ class Embedder:
         self,
         model: Model,
         *,
+        precision: Precision = "float32",
         stateful: bool = False,
         batch_size: int = 64,
         batch_tokens: int = 8192,
         cache_mib: int = 256,
     ) -> None:
         self.model = model
+        self.precision = precision
+        self._bilm = _for_inference(model.bilm, precision)
         self.layers = model.bilm.layers
         self.dim = model.bilm.dim
         self.stateful = stateful
@@ -58,7 +68,8 @@ class Embedder:
         self._weights_seen = self._weights_version()
 
     def __repr__(self) -> str:
-        return f"Embedder({self.model.config.source}, layers={self.layers}, dim={self.dim}, stateful={self.stateful})"
+        facts = f"layers={self.layers}, dim={self.dim}, precision={self.precision}, stateful={self.stateful}"
+        return f"Embedder({self.model.config.source}, {facts})"
 
     def embed(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> list[Vectors]:
         """The vectors of every token.
@@ -179,8 +190,8 @@ class Embedder:
         packing = Packing.of([len(sentence) + 2 for sentence in sentences], self.device)
         tokens = distinct[torch.tensor(flat, device=self.device)]  # (N, P)
         if self._carried is None:
-            return self.model.bilm.contextualise(tokens, packing)[0], packing
-        layers, final = self.model.bilm.contextualise(tokens, packing, self._carried.before(len(sentences)))
+            return self._bilm.contextualise(tokens, packing)[0], packing
+        layers, final = self._bilm.contextualise(tokens, packing, self._carried.before(len(sentences)))
         self._carried.after(final)
         return layers, packing
 
@@ -193,7 +204,7 @@ class Embedder:
         return self._encode_ids(self.model.indexer.ids(words))
 
     def _encode_ids(self, ids: Ids) -> Tensor:
-        return self.model.bilm.encode_words(torch.from_numpy(ids).to(self.device))
+        return self._bilm.encode_words(torch.from_numpy(ids).to(self.device))
 
     def _weights_version(self) -> int:
         """A number that grows when the token encoder's weights are changed in place."""
@@ -213,8 +224,24 @@ class Embedder:
         return np.zeros((self.layers, 0, self.dim) if layers == "all" else (0, self.dim), dtype=np.float32)
 
 
+def _for_inference(bilm: BiLM, precision: Precision) -> BiLM:
+    """The same network around an encoder that is faster and keeps no gradients."""
+    if precision not in PRECISIONS:
+        raise InputError(f"unknown precision {precision!r}; expected {', '.join(map(repr, PRECISIONS))}")
+    tokens, encoder = bilm.token_encoder, bilm.encoder
+    if precision != "float32" and not isinstance(encoder, LstmEncoder):
+        raise InputError(f"precision {precision!r} is for LSTM encoders; this model has another, use 'float32'")
+    return BiLM(
+        FastWords(tokens, precision) if isinstance(tokens, CharacterTokenEncoder) else tokens,
+        FastLstm(encoder, precision) if isinstance(encoder, LstmEncoder) else encoder,
+        bilm.softmax,
+    )
+
+
 def pool_tokens(vectors: Vectors, pool: Pool) -> Vectors:
     """One vector of the tokens' vectors: (T, D) to (D,), zeros where there is no token."""
+    if pool not in ("mean", "max"):
+        raise InputError(f"unknown pool {pool!r}; expected 'mean' or 'max'")
     if not len(vectors):
         return np.zeros(vectors.shape[1], dtype=np.float32)
     pooled: Vectors = vectors.mean(axis=0) if pool == "mean" else vectors.max(axis=0)

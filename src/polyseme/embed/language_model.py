@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from polyseme.nn.packing import Packing
-from polyseme.nn.softmax import FullSoftmax
+from polyseme.nn.softmax import Softmax
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from polyseme.text.vocabulary import Vocabulary
 
@@ -33,7 +33,7 @@ class LanguageModel:
     forward state left of it and the backward state right of it: never by a state that has seen it.
     """
 
-    def __init__(self, softmax: FullSoftmax, vocabulary: Vocabulary) -> None:
+    def __init__(self, softmax: Softmax, vocabulary: Vocabulary) -> None:
         self.softmax = softmax
         self.vocabulary = vocabulary
 

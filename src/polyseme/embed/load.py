@@ -1,15 +1,13 @@
 """The one function that gives an embedder."""
 
 from pathlib import Path
-from typing import Literal
 
 import torch
 
 from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError
 from polyseme.formats.detect import ModelPath, open_model
-
-Precision = Literal["float32"]
+from polyseme.nn.kernels.packed import Precision
 
 
 def load(
@@ -28,7 +26,7 @@ def load(
 
     Args:
         model: A model folder, a zip, a weights file, a TensorFlow checkpoint's prefix, or ``(options, weights)``.
-        precision: What the network computes in.
+        precision: What the LSTMs compute in: bfloat16 and int8 are faster and close to float32.
         stateful: Carry state from batch to batch, as the original software does.
         device: Where to compute.
         softmax: An HDF5 file with the softmax, where it is apart; scores and substitutes need one.
@@ -42,8 +40,6 @@ def load(
         >>> embedder.embed([["The", "river", "bank"]])[0].shape  # doctest: +SKIP
         (3, 3, 1024)
     """
-    if precision != "float32":
-        raise InputError(f"unknown precision {precision!r}; expected 'float32'")
     opened = open_model(model, softmax=softmax, vocabulary=vocabulary)
     try:
         opened.bilm.to(device)

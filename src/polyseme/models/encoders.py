@@ -76,7 +76,7 @@ class LstmEncoder(ContextEncoder):
         self, tokens: Tensor, packing: Packing, state: EncoderState | None = None
     ) -> tuple[list[Tensor], EncoderState]:
         """Run both stacks; see `ContextEncoder`."""
-        states = [_layer_state(state, layer, packing.order) for layer in range(self.layers)]
+        states = [layer_states(state, layer, packing.order) for layer in range(self.layers)]
         ahead, ahead_states = self._run(self.forward_layers, tokens, packing, [pair[0] for pair in states])
         back, back_states = self._run(
             self.backward_layers, tokens[packing.reverse], packing, [pair[1] for pair in states]
@@ -84,16 +84,7 @@ class LstmEncoder(ContextEncoder):
         layers = []
         while ahead:  # let each half go as soon as it is copied: a very long text holds few layers at once
             layers.append(torch.cat([ahead.pop(0), back.pop(0)[packing.reverse]], dim=1))
-        final = tuple(
-            torch.stack(
-                [
-                    torch.cat([forward[part], backward[part]], dim=1)[packing.rank]
-                    for forward, backward in zip(ahead_states, back_states, strict=True)
-                ]
-            )
-            for part in (0, 1)
-        )
-        return layers, EncoderState(final)
+        return layers, join_directions(list(zip(ahead_states, back_states, strict=True)), packing.rank)
 
     def _run(
         self, stack: nn.ModuleList, inputs: Tensor, packing: Packing, states: Sequence[LstmState | None]
@@ -111,9 +102,19 @@ class LstmEncoder(ContextEncoder):
         return outputs, finals
 
 
-def _layer_state(state: EncoderState | None, layer: int, order: Tensor) -> tuple[LstmState | None, LstmState | None]:
+def layer_states(state: EncoderState | None, layer: int, order: Tensor) -> tuple[LstmState | None, LstmState | None]:
     """A layer's state for the forward and the backward direction, in packed rank order."""
     if state is None:
         return None, None
     (forward_h, backward_h), (forward_c, backward_c) = (part[layer, order].chunk(2, dim=1) for part in state.parts)
     return (forward_h, forward_c), (backward_h, backward_c)
+
+
+def join_directions(finals: Sequence[tuple[LstmState, LstmState]], rank: Tensor) -> EncoderState:
+    """The state of all layers in the caller's order, from each layer's pair of directions in packed rank order."""
+    return EncoderState(
+        tuple(
+            torch.stack([torch.cat([forward[part], backward[part]], dim=1)[rank] for forward, backward in finals])
+            for part in (0, 1)
+        )
+    )

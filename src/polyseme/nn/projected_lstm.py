@@ -85,11 +85,15 @@ class ProjectedLstm(nn.Module):
         finished.reverse()
         return torch.cat(outputs), (torch.cat([h for h, _ in finished]), torch.cat([c for _, c in finished]))
 
-    def _gate_inputs(self, inputs: Tensor, batch_sizes: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-        """Yield each step's rows and their share of the gates, computed for many steps at a time."""
+    def run_time_bias(self) -> Tensor:
+        """The stored bias with the forget bias added: (4H,)."""
         offset = torch.zeros_like(self.bias)
         offset[self.hidden_dim : 2 * self.hidden_dim] = self.forget_bias
-        bias = self.bias + offset
+        return self.bias + offset
+
+    def _gate_inputs(self, inputs: Tensor, batch_sizes: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+        """Yield each step's rows and their share of the gates, computed for many steps at a time."""
+        bias = self.run_time_bias()
         limit = max(1, CHUNK_NUMBERS // len(bias))
         start = step = 0
         while step < len(batch_sizes):

@@ -43,10 +43,10 @@ class Hdf5Format:
 
     def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
         """Write records as a file of their own."""
+        numbered = list(enumerate(records, first))
         with _create(path) as (file, _):
-            for number, record in enumerate(records, first):
+            for number, record in numbered:
                 file.create_dataset(str(number), data=record.vectors)
-            numbered = list(enumerate(records, first))
             _write_text(file, _SENTENCES, _to_json({" ".join(record.tokens): n for n, record in numbered}))
             if names := {record.name: n for n, record in numbered if record.name is not None}:
                 _write_text(file, _NAMES, _to_json(names))

@@ -1,0 +1,54 @@
+"""The character token encoder for inference: tables and packed layers."""
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder
+from polyseme.nn.highway import Highway
+from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.kernels.words import PackedDense, TabledCnn
+
+
+class FastWords(TokenEncoder):
+    """Computes what a `CharacterTokenEncoder` computes, without gradients.
+
+    Args:
+        encoder: Whose weights to use; they stay where they are.
+        precision: What the highway and projection layers compute in; convolutions are always float32.
+    """
+
+    def __init__(self, encoder: CharacterTokenEncoder, precision: Precision) -> None:
+        super().__init__()
+        self.dim = encoder.dim
+        self.encoder = encoder
+        self.precision = precision
+        self._version = -1
+        self._cnn: TabledCnn | None = None
+        self._dense: list[PackedDense] = []
+
+    @torch.no_grad()
+    def forward(self, ids: Tensor) -> Tensor:
+        """Encode words; see `CharacterTokenEncoder`."""
+        encoder = self.encoder
+        if ids.device.type != "cpu" or not available(self.precision):
+            plain: Tensor = encoder(ids)
+            return plain
+        self._prepare()
+        assert self._cnn is not None
+        features = self._cnn(ids if encoder.words is None else ids[:, 1:])
+        *highways, projection = self._dense
+        for highway in highways:
+            features = highway(features)
+        if encoder.words is not None:
+            features = torch.cat([encoder.words(ids[:, 0]), features], dim=1)
+        return projection(features)
+
+    def _prepare(self) -> None:
+        """Pack at the first use, and again when the weights have changed."""
+        version = sum(parameter._version for parameter in self.encoder.parameters())
+        if version == self._version:
+            return
+        layers: list[nn.Module] = [*self.encoder.highways, self.encoder.projection]
+        self._cnn = TabledCnn(self.encoder.characters)
+        self._dense = [PackedDense(layer, self.precision) for layer in layers if isinstance(layer, Highway | nn.Linear)]
+        self._version = version

@@ -1,0 +1,75 @@
+"""Compiles the C++ beside this file once a machine, and loads it.
+
+Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and torch computes the same numbers.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+SOURCES = (FOLDER / "lstm.cpp", FOLDER / "words.cpp")
+HEADER = FOLDER / "common.h"
+FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-pthread")
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The compiled kernels, or None where they cannot be had."""
+    compiler = _compiler()
+    if compiler is None or os.environ.get("POLYSEME_KERNELS") == "off":
+        return None
+    try:
+        return ctypes.CDLL(str(_built(compiler)))
+    except (OSError, subprocess.SubprocessError) as error:
+        warnings.warn(f"the native kernels could not be built ({error}); torch computes instead, slower", stacklevel=2)
+        return None
+
+
+def _compiler() -> str | None:
+    names = (os.environ.get("CXX"), "g++", "clang++", "c++")
+    return next((found for name in names if name and (found := shutil.which(name))), None)
+
+
+def _built(compiler: str) -> Path:
+    """Compile unless this source was compiled for this machine before; the file appears whole or not at all."""
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
+    text = b"".join(path.read_bytes() for path in (*SOURCES, HEADER))
+    key = hashlib.sha256(text + version + " ".join(FLAGS).encode() + _processor()).hexdigest()[:16]
+    target = _cache_folder() / f"kernels-{key}.so"
+    if not target.exists():
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            working = Path(folder) / target.name
+            command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(working)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise OSError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{compiler} failed")
+            working.replace(target)
+    return target
+
+
+def _processor() -> bytes:
+    """What -march=native depends on: a home folder may be shared by machines that differ."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line for line in lines if line.startswith(("flags", "Features"))).encode()
+    except (OSError, StopIteration):
+        return (platform.machine() + platform.processor()).encode()
+
+
+def _cache_folder() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(root) / "polyseme"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:  # a home that cannot be written to: compile for this process alone
+        return Path(tempfile.mkdtemp(prefix="polyseme-"))

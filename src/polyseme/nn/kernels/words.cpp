@@ -1,0 +1,139 @@
+// The token encoder: characters to features, highway layers, projection.
+//
+// A convolution over characters is a sum of table rows: what filter f makes of character c at offset j of its window is a
+// number known beforehand, table[j][c][f]. A window of width w costs w additions instead of w * character_dim products.
+
+#include "common.h"
+
+extern "C" {
+struct Filters {         // one width
+    const float* table;  // (blocks, width, characters, BLOCK)
+    int64_t width, count, blocks;
+};
+struct CnnJob {
+    const int64_t* ids;      // (words, positions)
+    const int64_t* lengths;  // (words,) positions before the padding begins
+    const Filters* filters;
+    const float* bias;       // (features,)
+    float* features;         // (words, features)
+    int64_t words, positions, characters, padding, groups, dim, tanh, threads;
+};
+struct DenseJob {
+    Matrix weight;
+    const float* bias;    // in panel order
+    const float* inputs;  // (rows, input_dim)
+    float* outputs;       // (rows, output_dim)
+    int64_t rows, input_dim, output_dim, threads;
+};
+}
+
+constexpr int BLOCK = PANEL;
+
+template <class F>
+static void share(int threads, int64_t work, F&& job) {  // job(first, last) on about equal parts
+    threads = int(std::max<int64_t>(1, std::min<int64_t>(threads, work)));
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back([&, t] { job(work * t / threads, work * (t + 1) / threads); });
+    job(0, work / threads);
+    for (std::thread& other : others) other.join();
+}
+
+static void run_cnn(const CnnJob& job) {
+    // A block's table for the characters in use stays in the cache while all words pass.
+    share(int(job.threads), job.words, [&](int64_t first, int64_t last) {
+        int64_t column = 0;
+        for (int64_t g = 0; g < job.groups; ++g) {
+            const Filters& f = job.filters[g];
+            const int64_t windows = job.positions - f.width + 1;
+            for (int64_t block = 0; block < f.blocks; ++block) {
+                const float* table = f.table + block * f.width * job.characters * BLOCK;
+                Vec padded[4] = {};  // a window of nothing but padding
+                for (int64_t j = 0; j < f.width; ++j)
+                    for (int v = 0; v < 4; ++v)
+                        padded[v] += load(table + (j * job.characters + job.padding) * BLOCK + v * LANES);
+                const int64_t width = std::min<int64_t>(BLOCK, f.count - block * BLOCK);
+                for (int64_t word = first; word < last; ++word) {
+                    const int64_t* ids = job.ids + word * job.positions;
+                    const int64_t inside = std::min(job.lengths[word], windows);
+                    Vec best[4];
+                    for (int v = 0; v < 4; ++v) best[v] = inside < windows ? padded[v] : splat(-INFINITY);
+                    for (int64_t at = 0; at < inside; ++at) {
+                        Vec sum[4] = {};
+                        for (int64_t j = 0; j < f.width; ++j) {
+                            const float* row = table + (j * job.characters + ids[at + j]) * BLOCK;
+                            for (int v = 0; v < 4; ++v) sum[v] += load(row + v * LANES);
+                        }
+                        for (int v = 0; v < 4; ++v) best[v] = sum[v] > best[v] ? sum[v] : best[v];
+                    }
+                    float values[BLOCK];
+                    for (int v = 0; v < 4; ++v) store(values + v * LANES, best[v]);
+                    float* out = job.features + word * job.dim + column;
+                    const float* bias = job.bias + column;
+                    for (int64_t i = 0; i < width; ++i) {
+                        const float value = values[i] + bias[i];
+                        out[i] = job.tanh ? std::tanh(value) : std::max(value, 0.0f);
+                    }
+                }
+                column += width;
+            }
+        }
+    });
+}
+
+// rows W^T + b, or a highway layer, whose panels hold two groups of transform columns and two of the same units' gates.
+template <class K, bool HIGHWAY>
+static void run_dense(const DenseJob& job) {
+    using Act = typename K::Act;
+    const int k = up(job.input_dim, K::PACK), units = HIGHWAY ? 2 * LANES : PANEL;
+    const int panels = up(job.output_dim, units) / units;
+    Buffer<Act> rows(size_t(job.rows) * k);
+    Buffer<float> scales(job.rows);
+    share(int(job.threads), job.rows, [&](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r)
+            scales.data[r] = K::convert(job.inputs + r * job.input_dim, rows.data + r * k, int(job.input_dim), k);
+    });
+    share(int(job.threads), panels, [&](int64_t first, int64_t last) {
+        for (int64_t panel = first; panel < last; ++panel) {
+            const char* w = static_cast<const char*>(job.weight.panels) + size_t(panel) * sizeof(Act) * PANEL * k;
+            tiles(int(job.rows), [&](auto size, int row) {
+                constexpr int M = decltype(size)::value;
+                typename K::Sum sum[M][4] = {};
+                Vec out[M][4];
+                for (int r = 0; r < M; ++r)
+                    for (int g = 0; g < 4; ++g) out[r][g] = load(job.bias + panel * PANEL + g * LANES);
+                K::template add<M>(sum, rows.data + size_t(row) * k, k, w, k);
+                finish<K, M>(sum, out, job.weight, int(panel), scales.data + row);
+                const int64_t column = panel * units, width = std::min<int64_t>(units, job.output_dim - column);
+                for (int r = 0; r < M; ++r) {
+                    float values[PANEL];
+                    if constexpr (HIGHWAY) {
+                        float carried[2 * LANES] = {};
+                        std::memcpy(carried, job.inputs + (row + r) * job.input_dim + column, width * sizeof(float));
+                        for (int g = 0; g < 2; ++g) {
+                            const Vec zero{}, x = load(carried + g * LANES);
+                            const Vec made = out[r][g] > zero ? out[r][g] : zero;
+                            store(values + g * LANES, made + sigmoid(out[r][2 + g]) * (x - made));
+                        }
+                    } else {
+                        for (int g = 0; g < 4; ++g) store(values + g * LANES, out[r][g]);
+                    }
+                    std::memcpy(job.outputs + (row + r) * job.output_dim + column, values, width * sizeof(float));
+                }
+            });
+        }
+    });
+}
+
+extern "C" {
+void polyseme_character_cnn(const CnnJob* job) { run_cnn(*job); }
+void polyseme_linear_float32(const DenseJob* job) { run_dense<Float32, false>(*job); }
+void polyseme_highway_float32(const DenseJob* job) { run_dense<Float32, true>(*job); }
+#if defined(__AVX512BF16__)
+void polyseme_linear_bfloat16(const DenseJob* job) { run_dense<BFloat16, false>(*job); }
+void polyseme_highway_bfloat16(const DenseJob* job) { run_dense<BFloat16, true>(*job); }
+#endif
+#if defined(__AVX512VNNI__)
+void polyseme_linear_int8(const DenseJob* job) { run_dense<Int8, false>(*job); }
+void polyseme_highway_int8(const DenseJob* job) { run_dense<Int8, true>(*job); }
+#endif
+}

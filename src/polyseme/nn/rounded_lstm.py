@@ -1,0 +1,59 @@
+"""The projected LSTM in fewer bits, in plain torch: what the kernels compute, step by step.
+
+It serves where there are no kernels, and the kernels are tested against it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from polyseme.nn.kernels.packed import Precision, quantise
+from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
+
+Product = Callable[[Tensor], Tensor]
+
+
+def rounded_lstm(
+    layer: ProjectedLstm,
+    inputs: Tensor,
+    batch_sizes: Sequence[int],
+    state: LstmState | None = None,
+    *,
+    precision: Precision,
+) -> tuple[Tensor, LstmState]:
+    """Run a layer with weights and activations rounded, sums in float32; as `ProjectedLstm.forward`."""
+    from_input, from_hidden, project = (
+        _product(weight, precision) for weight in (layer.weight_ih, layer.weight_hh, layer.weight_hr)
+    )
+    rows = batch_sizes[0]
+    hidden, cells = state or (inputs.new_zeros(rows, layer.projection_dim), inputs.new_zeros(rows, layer.hidden_dim))
+    hidden, cells = hidden.clone(), cells.clone()
+    bias = layer.run_time_bias()
+    outputs = []
+    for step in inputs.split(list(batch_sizes)):
+        alive = len(step)
+        gates = from_input(step) + from_hidden(hidden[:alive]) + bias
+        admit, keep, candidate, emit = gates.chunk(4, dim=1)
+        updated = admit.sigmoid() * candidate.tanh() + keep.sigmoid() * cells[:alive]
+        cells[:alive] = updated.clamp(-layer.cell_clip, layer.cell_clip)
+        projected = project(emit.sigmoid() * cells[:alive].tanh())
+        hidden[:alive] = projected.clamp(-layer.projection_clip, layer.projection_clip)
+        outputs.append(hidden[:alive].clone())
+    return torch.cat(outputs), (hidden, cells)
+
+
+def _product(weight: Tensor, precision: Precision) -> Product:
+    """Rows times a weight matrix (columns, K), both rounded."""
+    if precision == "int8":
+        scale, whole = quantise(weight)
+
+        def multiply(rows: Tensor) -> Tensor:
+            row_scale, whole_rows = quantise(rows)
+            return (whole_rows @ whole.t()) * (row_scale * scale.t())
+
+        return multiply
+    if precision == "bfloat16":
+        rounded = weight.bfloat16().float()
+        return lambda rows: rows.bfloat16().float() @ rounded.t()
+    return lambda rows: rows @ weight.t()
