@@ -7,12 +7,17 @@ seen only tokens up to it, the backward half only tokens from it on.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.kernels.lstm import PackedLayer, Pair, States
+from polyseme.nn.kernels.lstm_training import trained_layer
+from polyseme.nn.kernels.packed import Precision, available
 from polyseme.nn.packing import Packing
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
+from polyseme.nn.rounded_lstm import rounded_lstm
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class LstmEncoder(ContextEncoder):
                 for _ in range(layers)
             )
 
+        self._cache: dict[tuple[int, Precision], tuple[int, PackedLayer]] = {}
         self.forward_layers = stack()
         self.backward_layers = stack()
 
@@ -76,30 +82,68 @@ class LstmEncoder(ContextEncoder):
         self, tokens: Tensor, packing: Packing, state: EncoderState | None = None
     ) -> tuple[list[Tensor], EncoderState]:
         """Run both stacks; see `ContextEncoder`."""
-        states = [layer_states(state, layer, packing.order) for layer in range(self.layers)]
-        ahead, ahead_states = self._run(self.forward_layers, tokens, packing, [pair[0] for pair in states])
-        back, back_states = self._run(
-            self.backward_layers, tokens[packing.reverse], packing, [pair[1] for pair in states]
-        )
-        layers = []
-        while ahead:  # let each half go as soon as it is copied: a very long text holds few layers at once
-            layers.append(torch.cat([ahead.pop(0), back.pop(0)[packing.reverse]], dim=1))
-        return layers, join_directions(list(zip(ahead_states, back_states, strict=True)), packing.rank)
+        return self.run(tokens, packing, state)
 
-    def _run(
-        self, stack: nn.ModuleList, inputs: Tensor, packing: Packing, states: Sequence[LstmState | None]
-    ) -> tuple[list[Tensor], list[LstmState]]:
-        """One direction: every layer's packed output (N, P) and final state."""
-        outputs: list[Tensor] = []
-        finals: list[LstmState] = []
-        for layer, state in zip(stack, states, strict=True):
-            result, final = layer(inputs, packing.batch_sizes, state)
-            if self.skip_connections and outputs:
-                result = result + inputs
-            outputs.append(result)
+    def run(
+        self, tokens: Tensor, packing: Packing, state: EncoderState | None = None, precision: Precision | None = None
+    ) -> tuple[list[Tensor], EncoderState]:
+        """Run both stacks in a given number type, or in the one torch's autocast asks for."""
+        if precision is None:
+            precision = "bfloat16" if torch.is_autocast_enabled(tokens.device.type) else "float32"
+        ahead, back = tokens, tokens[packing.reverse]
+        layers: list[Tensor] = []
+        finals: list[tuple[LstmState, LstmState]] = []
+        for number in range(self.layers):
+            states = layer_states(state, number, packing.order)
+            outputs, final = self._run_layer(number, (ahead, back), packing.batch_sizes, states, precision)
             finals.append(final)
-            inputs = result
-        return outputs, finals
+            if self.skip_connections and layers:
+                outputs = outputs[0] + ahead, outputs[1] + back
+            ahead, back = outputs
+            layers.append(torch.cat([ahead, back[packing.reverse]], dim=1))
+        return layers, join_directions(finals, packing.rank)
+
+    def _run_layer(
+        self, number: int, inputs: Pair, batch_sizes: Sequence[int], states: States, precision: Precision
+    ) -> tuple[Pair, tuple[LstmState, LstmState]]:
+        """Both directions of a layer, by the fastest way that serves."""
+        pair = self._pair(number)
+        learns = torch.is_grad_enabled() and any(
+            tensor.requires_grad for tensor in (*inputs, *pair[0].parameters(), *pair[1].parameters())
+        )
+        kernels = available(precision) and all(
+            tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in pair[0].parameters()
+        )
+        if kernels and learns and precision != "int8":
+            return trained_layer(pair, inputs, batch_sizes, states, precision)
+        if kernels and not learns:
+            return self._packed(number, pair, precision)((inputs[0].float(), inputs[1].float()), batch_sizes, states)
+        rounded = precision != "float32" and not learns
+        (ahead, ahead_state), (back, back_state) = (
+            rounded_lstm(layer, given, batch_sizes, state, precision=precision)
+            if rounded
+            else layer(given, batch_sizes, state)
+            for layer, given, state in zip(pair, inputs, states, strict=True)
+        )
+        return (ahead, back), (ahead_state, back_state)
+
+    def _packed(self, number: int, pair: tuple[ProjectedLstm, ProjectedLstm], precision: Precision) -> PackedLayer:
+        """A layer's packed weights, packed anew when they have changed."""
+        version = sum(parameter._version for layer in pair for parameter in layer.parameters())
+        key = number, precision
+        if key not in self._cache or self._cache[key][0] != version:
+            self._cache[key] = version, PackedLayer(*pair, precision)
+        return self._cache[key][1]
+
+    def _pair(self, number: int) -> tuple[ProjectedLstm, ProjectedLstm]:
+        pair = self.forward_layers[number], self.backward_layers[number]
+        assert isinstance(pair[0], ProjectedLstm)
+        assert isinstance(pair[1], ProjectedLstm)
+        return pair[0], pair[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the packed weights out of copies and pickles: they hold addresses."""
+        return {**self.__dict__, "_cache": {}}
 
 
 def layer_states(state: EncoderState | None, layer: int, order: Tensor) -> tuple[LstmState | None, LstmState | None]:

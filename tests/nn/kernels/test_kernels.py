@@ -65,7 +65,7 @@ def test_layers_and_states_are_those_of_torch(
     for given in (None, state):
         layers, final = FastLstm(plain, precision)(tokens, packing, given)
         with monkeypatch.context() as patched:
-            patched.setattr("polyseme.models.fast_lstm.available", lambda _: False)
+            patched.setattr("polyseme.models.encoders.available", lambda _: False)
             expected, expected_final = FastLstm(plain, precision)(tokens, packing, given)
         for ours, wanted in zip([*layers, *final.parts], [*expected, *expected_final.parts], strict=True):
             torch.testing.assert_close(ours, wanted, atol=TOLERANCE[precision], rtol=0)

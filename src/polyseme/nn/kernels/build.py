@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SOURCES = (FOLDER / "lstm.cpp", FOLDER / "words.cpp")
-HEADER = FOLDER / "common.h"
+SOURCES = tuple(FOLDER / name for name in ("lstm.cpp", "lstm_backward.cpp", "words.cpp"))
+HEADERS = (FOLDER / "common.h", FOLDER / "lstm.h")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-pthread")
 
 
@@ -41,7 +41,7 @@ def _compiler() -> str | None:
 def _built(compiler: str) -> Path:
     """Compile unless this source was compiled for this machine before; the file appears whole or not at all."""
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
-    text = b"".join(path.read_bytes() for path in (*SOURCES, HEADER))
+    text = b"".join(path.read_bytes() for path in (*SOURCES, *HEADERS))
     key = hashlib.sha256(text + version + " ".join(FLAGS).encode() + _processor()).hexdigest()[:16]
     target = _cache_folder() / f"kernels-{key}.so"
     if not target.exists():

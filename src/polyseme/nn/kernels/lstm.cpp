@@ -6,40 +6,19 @@
 // For the gates the four groups of a panel are the four gates of the same LANES units, which is what lets the cell update
 // stay in registers; for the projection they are 4 * LANES columns.
 
-#include "common.h"
-
-// ---- what Python hands over (see kernels/lstm.py)
-
-extern "C" {
-struct Direction {
-    Matrix input, recurrent, projection;
-    const float* bias;   // (4, units) in panel order, the forget bias inside
-    const float* inputs; // (N, input_dim) packed rows
-    float* outputs;      // (N, projection_dim)
-    float* hidden;       // (B, projection_dim) state before, then after
-    float* cells;        // (B, hidden_dim)
-};
-struct Job {
-    Direction directions[2];
-    const int64_t* batch_sizes;
-    int64_t steps, input_dim, projection_dim, hidden_dim, threads;
-    float cell_clip, projection_clip;
-};
-}
+#include "lstm.h"
 
 template <class K>
-struct Runner {
+struct Runner : Team {
     using Act = typename K::Act;
     const Job& job;
     const Direction& d;
-    const int team;  // threads that share this direction
     const int input_k, hidden_k, projected_k, units, unit_panels, columns, column_panels;
     Buffer<Act> x, h, m_packed;
     Buffer<float> m, cells, states, x_scale, h_scale, m_scale;
-    std::atomic<int> arrived{0}, round{0};
 
     Runner(const Job& job, const Direction& d, int team)
-        : job(job), d(d), team(team),
+        : Team(team), job(job), d(d),
           input_k(up(job.input_dim, K::PACK)), hidden_k(up(job.projection_dim, K::PACK)),
           projected_k(up(up(job.hidden_dim, LANES), K::PACK)),
           units(up(job.hidden_dim, LANES)), unit_panels(units / LANES),
@@ -56,19 +35,8 @@ struct Runner {
     }
     size_t rows() const { return size_t(job.batch_sizes[0]); }
 
-    void wait() {  // all threads of the team meet; they never sleep, the phases are short
-        if (team == 1) return;
-        const int now = round.load();
-        if (arrived.fetch_add(1) + 1 == team) {
-            arrived.store(0);
-            round.fetch_add(1);
-        } else {
-            while (round.load() == now) std::this_thread::yield();
-        }
-    }
-
     template <int M>
-    void gates(int panel, int row) {
+    void gates(int panel, int row, size_t start) {
         Vec gate[M][4];
         for (int g = 0; g < 4; ++g)
             for (int r = 0; r < M; ++r) gate[r][g] = load(d.bias + size_t(panel) * PANEL + g * LANES);
@@ -89,8 +57,21 @@ struct Runner {
             float* c = cells.data + size_t(row + r) * units + panel * LANES;
             const Vec cell = clamp(gated_tanh(gate[r][0], gate[r][2]) + sigmoid(gate[r][1]) * load(c), job.cell_clip);
             store(c, cell);
-            store(m.data + size_t(row + r) * projected_k + panel * LANES, gated_tanh(gate[r][3], cell));
+            const Vec emitted = gated_tanh(gate[r][3], cell);
+            store(m.data + size_t(row + r) * projected_k + panel * LANES, emitted);
+            if (d.saved.gates) save(start + row + r, panel, gate[r], cell, emitted);
         }
+    }
+
+    // What the backward pass needs of a packed row.
+    void save(size_t at, int panel, const Vec (&gate)[4], Vec cell, Vec emitted) {
+        float* gates = d.saved.gates + at * 4 * units + panel * LANES;
+        store(gates, sigmoid(gate[0]));
+        store(gates + units, sigmoid(gate[1]));
+        store(gates + 2 * units, 2.0f * sigmoid(2.0f * gate[2]) - 1.0f);
+        store(gates + 3 * units, sigmoid(gate[3]));
+        store(d.saved.cells + at * units + panel * LANES, cell);
+        store(d.saved.emitted + at * units + panel * LANES, emitted);
     }
 
     template <int M>
@@ -115,7 +96,7 @@ struct Runner {
             }
             wait();
             for (int panel = member; panel < unit_panels; panel += team)
-                tiles(n, [&](auto size, int row) { this->template gates<decltype(size)::value>(panel, row); });
+                tiles(n, [&](auto size, int row) { this->template gates<decltype(size)::value>(panel, row, start); });
             wait();
             for (int r = member; r < n; r += team)
                 m_scale.data[r] = K::convert(m.data + size_t(r) * projected_k, m_packed.data + size_t(r) * projected_k, units, projected_k);
@@ -136,23 +117,6 @@ struct Runner {
     }
 };
 
-// Each direction has its own half of the threads, since it needs nothing of the other.
-template <class K>
-static void run_layer(const Job& job) {
-    const int threads = int(std::max<int64_t>(1, job.threads));
-    if (threads == 1) {
-        for (const Direction& d : job.directions) Runner<K>(job, d, 1).run(0);
-        return;
-    }
-    const int first = (threads + 1) / 2;
-    Runner<K> forward(job, job.directions[0], first), backward(job, job.directions[1], threads - first);
-    std::vector<std::thread> others;
-    for (int member = 1; member < first; ++member) others.emplace_back([&, member] { forward.run(member); });
-    for (int member = 0; member < threads - first; ++member) others.emplace_back([&, member] { backward.run(member); });
-    forward.run(0);
-    for (std::thread& other : others) other.join();
-}
-
 extern "C" {
 int polyseme_lanes() { return LANES; }
 // What this build can compute in: 1 float32, 2 bfloat16, 4 int8.
@@ -166,11 +130,11 @@ int polyseme_precisions() {
 #endif
     return found;
 }
-void polyseme_lstm_float32(const Job* job) { run_layer<Float32>(*job); }
+void polyseme_lstm_float32(const Job* job) { run_layer<Runner<Float32>>(*job); }
 #if defined(__AVX512BF16__)
-void polyseme_lstm_bfloat16(const Job* job) { run_layer<BFloat16>(*job); }
+void polyseme_lstm_bfloat16(const Job* job) { run_layer<Runner<BFloat16>>(*job); }
 #endif
 #if defined(__AVX512VNNI__)
-void polyseme_lstm_int8(const Job* job) { run_layer<Int8>(*job); }
+void polyseme_lstm_int8(const Job* job) { run_layer<Runner<Int8>>(*job); }
 #endif
 }

@@ -11,24 +11,61 @@ from polyseme.nn.kernels.build import library
 from polyseme.nn.kernels.packed import Matrix, Packed, Precision, pack_panels, pad
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
+Pair = tuple[Tensor, Tensor]
+"""Of the forward and the backward direction."""
+States = tuple[LstmState | None, LstmState | None]
 
-class _Direction(ctypes.Structure):
+
+class _Saved(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("gates", "cells", "emitted"))
+
+
+class _Gradients(ctypes.Structure):
+    _fields_ = (
+        ("projection", Matrix),
+        ("recurrent", Matrix),
+        *((name, ctypes.c_void_p) for name in ("outputs", "gates", "projected", "first_cells", "hidden", "cells")),
+    )
+
+
+class Direction(ctypes.Structure):
+    """One direction of a layer; see lstm.h."""
+
     _fields_ = (
         ("input", Matrix),
         ("recurrent", Matrix),
         ("projection", Matrix),
         *((name, ctypes.c_void_p) for name in ("bias", "inputs", "outputs", "hidden", "cells")),
+        ("saved", _Saved),
+        ("gradients", _Gradients),
     )
 
 
-class _Job(ctypes.Structure):
+class Job(ctypes.Structure):
+    """One layer; see lstm.h."""
+
     _fields_ = (
-        ("directions", _Direction * 2),
+        ("directions", Direction * 2),
         ("batch_sizes", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("steps", "input_dim", "projection_dim", "hidden_dim", "threads")),
         ("cell_clip", ctypes.c_float),
         ("projection_clip", ctypes.c_float),
     )
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a layer keeps of its run for the backward pass, by packed row; units is H rounded up."""
+
+    gates: Tensor  # (N, 4, units)
+    cells: Tensor  # (N, units)
+    emitted: Tensor  # (N, units)
+
+    @classmethod
+    def room(cls, rows: int, hidden_dim: int) -> "Saved":
+        """Space for so many packed rows."""
+        units = hidden_dim + -hidden_dim % lanes()
+        return cls(torch.empty(rows, 4, units), torch.empty(rows, units), torch.empty(rows, units))
 
 
 @dataclass(frozen=True)
@@ -49,64 +86,97 @@ class PackedLayer:
     """
 
     def __init__(self, forward: ProjectedLstm, backward: ProjectedLstm, precision: Precision) -> None:
-        built = library()
-        assert built is not None
-        self._run = getattr(built, f"polyseme_lstm_{precision}")
         self._layer = forward
-        lanes = built.polyseme_lanes()
-        self._directions = [_pack_direction(layer, precision, lanes) for layer in (forward, backward)]
+        self._precision = precision
+        self._directions = [_pack_direction(layer, precision) for layer in (forward, backward)]
 
     def __call__(
-        self,
-        inputs: tuple[Tensor, Tensor],
-        batch_sizes: Sequence[int],
-        states: tuple[LstmState | None, LstmState | None],
-    ) -> tuple[tuple[Tensor, Tensor], tuple[LstmState, LstmState]]:
-        """Run both directions over their packed inputs (N, I) each.
+        self, inputs: Pair, batch_sizes: Sequence[int], states: States, saved: tuple[Saved, Saved] | None = None
+    ) -> tuple[Pair, tuple[LstmState, LstmState]]:
+        """Run both directions.
+
+        Args:
+            inputs: (N, I) packed rows of each direction.
+            batch_sizes: Rows of each step.
+            states: State before the first step.
+            saved: Space for what the backward pass needs, where there will be one.
 
         Returns:
             Outputs (N, P) and final states of each direction, as `ProjectedLstm.forward` gives them.
         """
-        layer, rows = self._layer, batch_sizes[0]
-        sizes = torch.tensor(batch_sizes, dtype=torch.int64)
-        inputs = tuple(tensor.contiguous() for tensor in inputs)  # type: ignore[assignment]
-        outputs = tuple(torch.empty(len(tensor), layer.projection_dim) for tensor in inputs)
-        finals: list[LstmState] = []
-        job = _Job()
-        for direction, packed, given, output, state in zip(
-            job.directions, self._directions, inputs, outputs, states, strict=True
-        ):
-            if state is None:
-                state = torch.zeros(rows, layer.projection_dim), torch.zeros(rows, layer.hidden_dim)
-            final = (
-                state[0].clone(memory_format=torch.contiguous_format),
-                state[1].clone(memory_format=torch.contiguous_format),
-            )
-            finals.append(final)
-            direction.input, direction.recurrent = packed.input.pointers(), packed.recurrent.pointers()
-            direction.projection, direction.bias = packed.projection.pointers(), packed.bias.data_ptr()
-            direction.inputs, direction.outputs = given.data_ptr(), output.data_ptr()
-            direction.hidden, direction.cells = final[0].data_ptr(), final[1].data_ptr()
-        job.batch_sizes, job.steps = sizes.data_ptr(), len(batch_sizes)
-        job.input_dim, job.projection_dim = layer.weight_ih.shape[1], layer.projection_dim
-        job.hidden_dim, job.threads = layer.hidden_dim, torch.get_num_threads()
-        job.cell_clip, job.projection_clip = layer.cell_clip, layer.projection_clip
-        self._run(ctypes.byref(job))
+        layer = self._layer
+        ahead, back = (tensor.detach().contiguous() for tensor in inputs)
+        outputs = tuple(torch.empty(len(tensor), layer.projection_dim) for tensor in (ahead, back))
+        finals = [starting_state(layer, state, batch_sizes[0]) for state in states]
+        job = new_job(layer, sizes := torch.tensor(batch_sizes, dtype=torch.int64))
+        for number, (place, packed) in enumerate(zip(job.directions, self._directions, strict=True)):
+            place.input, place.recurrent = packed.input.pointers(), packed.recurrent.pointers()
+            place.projection, place.bias = packed.projection.pointers(), packed.bias.data_ptr()
+            place.inputs, place.outputs = (ahead, back)[number].data_ptr(), outputs[number].data_ptr()
+            place.hidden, place.cells = (part.data_ptr() for part in finals[number])
+            if saved is not None:
+                place.saved = saved_pointers(saved[number])
+        run(f"polyseme_lstm_{self._precision}", job)
+        del sizes  # the kernel reads it until here
         return (outputs[0], outputs[1]), (finals[0], finals[1])
 
 
-def _pack_direction(layer: ProjectedLstm, precision: Precision, lanes: int) -> _PackedDirection:
-    def gates(weight: Tensor) -> Tensor:
-        """(4H, ...) to (panels, 4, lanes, ...): the four gates of the same units side by side."""
-        rows = weight.detach().unflatten(0, (4, layer.hidden_dim))
-        padded = pad(rows, 1, lanes)
-        result: Tensor = padded.unflatten(1, (-1, lanes)).transpose(0, 1)
-        return result
+def lanes() -> int:
+    """Numbers in a vector of this machine."""
+    built = library()
+    assert built is not None
+    return int(built.polyseme_lanes())
 
-    projection = pad(pad(layer.weight_hr.detach(), 1, lanes), 0, 4 * lanes)  # (columns, units)
+
+def run(name: str, job: Job) -> None:
+    """Call a kernel."""
+    getattr(library(), name)(ctypes.byref(job))
+
+
+def new_job(layer: ProjectedLstm, batch_sizes: Tensor) -> Job:
+    """A job for a layer of this shape; ``batch_sizes`` must live as long as it."""
+    return Job(
+        batch_sizes=batch_sizes.data_ptr(),
+        steps=len(batch_sizes),
+        input_dim=layer.weight_ih.shape[1],
+        projection_dim=layer.projection_dim,
+        hidden_dim=layer.hidden_dim,
+        threads=torch.get_num_threads(),
+        cell_clip=layer.cell_clip,
+        projection_clip=layer.projection_clip,
+    )
+
+
+def starting_state(layer: ProjectedLstm, state: LstmState | None, rows: int) -> LstmState:
+    """A copy of the state that the kernel may write to; zeros where there is none."""
+    if state is None:
+        return torch.zeros(rows, layer.projection_dim), torch.zeros(rows, layer.hidden_dim)
+    hidden, cells = (part.detach().to(torch.float32, copy=True).contiguous() for part in state)
+    return hidden, cells
+
+
+def saved_pointers(saved: Saved) -> _Saved:
+    """What the kernel is handed."""
+    return _Saved(saved.gates.data_ptr(), saved.cells.data_ptr(), saved.emitted.data_ptr())
+
+
+def arrange_gates(weight: Tensor, hidden_dim: int) -> Tensor:
+    """(4H, ...) to (panels, 4, lanes, ...): the four gates of the same units side by side."""
+    padded = pad(weight.detach().unflatten(0, (4, hidden_dim)), 1, lanes())
+    result: Tensor = padded.unflatten(1, (-1, lanes())).transpose(0, 1)
+    return result
+
+
+def arrange_columns(weight: Tensor) -> Tensor:
+    """(columns, K) to (panels, 4, lanes, K)."""
+    result: Tensor = pad(weight.detach(), 0, 4 * lanes()).unflatten(0, (-1, 4, lanes()))
+    return result
+
+
+def _pack_direction(layer: ProjectedLstm, precision: Precision) -> _PackedDirection:
     return _PackedDirection(
-        input=pack_panels(gates(layer.weight_ih), precision),
-        recurrent=pack_panels(gates(layer.weight_hh), precision),
-        projection=pack_panels(projection.unflatten(0, (-1, 4, lanes)), precision),
-        bias=gates(layer.run_time_bias()).contiguous(),
+        input=pack_panels(arrange_gates(layer.weight_ih, layer.hidden_dim), precision),
+        recurrent=pack_panels(arrange_gates(layer.weight_hh, layer.hidden_dim), precision),
+        projection=pack_panels(arrange_columns(pad(layer.weight_hr, 1, lanes())), precision),
+        bias=arrange_gates(layer.run_time_bias(), layer.hidden_dim).contiguous(),
     )

@@ -1,0 +1,129 @@
+"""The fused LSTM layer with gradients."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polyseme.nn.kernels.lstm import (
+    PackedLayer,
+    Pair,
+    Saved,
+    States,
+    arrange_columns,
+    lanes,
+    new_job,
+    run,
+    saved_pointers,
+    starting_state,
+)
+from polyseme.nn.kernels.packed import Precision, pack_panels, pad
+from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
+
+
+def trained_layer(
+    layers: tuple[ProjectedLstm, ProjectedLstm],
+    inputs: Pair,
+    batch_sizes: Sequence[int],
+    states: States,
+    precision: Precision,
+) -> tuple[Pair, tuple[LstmState, LstmState]]:
+    """Run a layer of both directions so that gradients flow through it; as `PackedLayer.__call__`.
+
+    Weights stay float32; with ``"bfloat16"`` the products are computed in it, their sums in float32.
+    """
+    given = [starting_state(layer, state, batch_sizes[0]) for layer, state in zip(layers, states, strict=True)]
+    for number, state in enumerate(states):
+        if state is not None and any(part.requires_grad for part in state):
+            given[number] = state
+    flat = [tensor for state in given for tensor in state]
+    weights = [weight for layer in layers for weight in (layer.weight_ih, layer.weight_hh, layer.weight_hr, layer.bias)]
+    results = _Layer.apply(  # type: ignore[no-untyped-call]
+        layers, tuple(batch_sizes), precision, *(tensor.float() for tensor in inputs), *flat, *weights
+    )
+    ahead, back, h_ahead, c_ahead, h_back, c_back = results
+    return (ahead, back), ((h_ahead, c_ahead), (h_back, c_back))
+
+
+class _Layer(torch.autograd.Function):
+    """Inputs: two directions' rows, then (h, c) of each, then (weight_ih, weight_hh, weight_hr, bias) of each."""
+
+    @staticmethod
+    def forward(ctx: Any, layers: Any, batch_sizes: Any, precision: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        inputs, states = (tensors[0], tensors[1]), ((tensors[2], tensors[3]), (tensors[4], tensors[5]))
+        saved = tuple(Saved.room(len(rows), layer.hidden_dim) for rows, layer in zip(inputs, layers, strict=True))
+        outputs, finals = PackedLayer(layers[0], layers[1], precision)(
+            inputs, batch_sizes, states, (saved[0], saved[1])
+        )
+        ctx.layers, ctx.batch_sizes, ctx.precision, ctx.saved = layers, batch_sizes, precision, saved
+        ctx.save_for_backward(*tensors[:6], *outputs)
+        ctx.versions = [layer.weight_hh._version for layer in layers]
+        return (*outputs, *finals[0], *finals[1])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        *given, ahead, back = ctx.saved_tensors
+        inputs, states, outputs = given[:2], (given[2:4], given[4:6]), (ahead, back)
+        layers, precision = ctx.layers, ctx.precision
+        if ctx.versions != [layer.weight_hh._version for layer in layers]:
+            raise RuntimeError("the LSTM's weights were changed between its forward and its backward pass")
+        job = new_job(layers[0], sizes := torch.tensor(ctx.batch_sizes, dtype=torch.int64))
+        incoming = [gradient.contiguous() for gradient in gradients]
+        work = []  # everything the kernel holds a pointer to
+        for number, (place, layer) in enumerate(zip(job.directions, layers, strict=True)):
+            units = ctx.saved[number].cells.shape[1]
+            recurrent = pad(layer.weight_hh.detach().unflatten(0, (4, -1)), 1, lanes()).flatten(0, 1)  # (4 units, P)
+            matrices = (
+                pack_panels(arrange_columns(pad(layer.weight_hr.detach().t(), 0, lanes())), precision),  # P to units
+                pack_panels(arrange_columns(recurrent.t()), precision),  # gates to P
+            )
+            rows = len(inputs[number])
+            dgates, projected = torch.empty(rows, 4, units), torch.empty(rows, layer.projection_dim)
+            dhidden, dcells = (part.clone() for part in incoming[2 + 2 * number : 4 + 2 * number])
+            first_cells = states[number][1].contiguous()
+            place.outputs, place.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
+            slot = place.gradients
+            slot.projection, slot.recurrent = (matrix.pointers() for matrix in matrices)
+            slot.outputs, slot.gates, slot.projected = (t.data_ptr() for t in (incoming[number], dgates, projected))
+            slot.first_cells, slot.hidden, slot.cells = (t.data_ptr() for t in (first_cells, dhidden, dcells))
+            work.append((matrices, dgates, projected, dhidden, dcells, first_cells))
+        run(f"polyseme_lstm_backward_{precision}", job)
+        del sizes
+        rows_gradients, state_gradients, weight_gradients = [], [], []
+        for number, layer in enumerate(layers):
+            _, dgates, projected, dhidden, dcells, _ = work[number]
+            dgates = dgates[:, :, : layer.hidden_dim].flatten(1)  # (N, 4H)
+            before = _states_before(states[number][0], outputs[number], ctx.batch_sizes)  # (N, P)
+            emitted = ctx.saved[number].emitted[:, : layer.hidden_dim]
+            product = _product(precision)
+            rows_gradients.append(
+                product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
+            )
+            state_gradients += [dhidden, dcells]
+            if ctx.needs_input_grad[9 + 4 * number]:
+                weight_gradients += [
+                    product(dgates.t(), inputs[number]),
+                    product(dgates.t(), before),
+                    product(projected.t(), emitted),
+                    dgates.sum(dim=0),
+                ]
+            else:
+                weight_gradients += [None] * 4
+        return None, None, None, *rows_gradients, *state_gradients, *weight_gradients
+
+
+def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -> Tensor:
+    """The recurrent state each packed row began with: the first state, then the outputs one step earlier."""
+    parts, start = [first[: batch_sizes[0]]], 0
+    for size, following in pairwise(batch_sizes):
+        parts.append(outputs[start : start + following])
+        start += size
+    return torch.cat(parts)
+
+
+def _product(precision: Precision) -> Any:
+    if precision == "bfloat16":
+        return lambda one, two: (one.bfloat16() @ two.bfloat16()).float()
+    return torch.matmul
