@@ -31,3 +31,24 @@ def test_highway_by_hand() -> None:
     x = torch.tensor([[3.0], [-2.0]], dtype=torch.float64)
     gate = torch.sigmoid(0.5 * x + 0.25)
     torch.testing.assert_close(highway(x), gate * x + (1 - gate) * torch.relu(2 * x - 1))
+
+
+def test_tables_give_the_values_and_gradients_of_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(1)
+    cnn = CharacterCnn(
+        characters=20, character_dim=3, filters=((1, 4), (3, 70), (7, 6)), activation="relu", padding_id=9
+    )
+    ids = torch.full((40, 30), 9)
+    for row in range(40):
+        ids[row, : 1 + row % 30] = torch.randint(0, 20, (1 + row % 30,))
+    weight = torch.randn(40, 80)
+    results = []
+    for kernels in (True, False):
+        if not kernels:
+            monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+        cnn.zero_grad()
+        features = cnn(ids)
+        (features * weight).sum().backward()
+        results.append([features.detach(), *(parameter.grad.clone() for parameter in cnn.parameters())])
+    for ours, wanted in zip(*results, strict=True):
+        torch.testing.assert_close(ours, wanted, atol=2e-5, rtol=1e-5)

@@ -5,8 +5,9 @@ from torch import Tensor, nn
 
 from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder
 from polyseme.nn.highway import Highway
+from polyseme.nn.kernels.char_cnn import Tables
+from polyseme.nn.kernels.dense import PackedDense
 from polyseme.nn.kernels.packed import Precision, available
-from polyseme.nn.kernels.words import PackedDense, TabledCnn
 
 
 class FastWords(TokenEncoder):
@@ -23,7 +24,8 @@ class FastWords(TokenEncoder):
         self.encoder = encoder
         self.precision = precision
         self._version = -1
-        self._cnn: TabledCnn | None = None
+        self._tables: Tables | None = None
+        self._bias = torch.empty(0)
         self._dense: list[PackedDense] = []
 
     @torch.no_grad()
@@ -34,8 +36,9 @@ class FastWords(TokenEncoder):
             plain: Tensor = encoder(ids)
             return plain
         self._prepare()
-        assert self._cnn is not None
-        features = self._cnn(ids if encoder.words is None else ids[:, 1:])
+        assert self._tables is not None
+        characters = ids if encoder.words is None else ids[:, 1:]
+        features = self._tables.features(characters, self._bias, tanh=encoder.characters.activation == "tanh")
         *highways, projection = self._dense
         for highway in highways:
             features = highway(features)
@@ -49,6 +52,7 @@ class FastWords(TokenEncoder):
         if version == self._version:
             return
         layers: list[nn.Module] = [*self.encoder.highways, self.encoder.projection]
-        self._cnn = TabledCnn(self.encoder.characters)
+        self._tables = Tables(self.encoder.characters.tables(), self.encoder.characters.padding_id)
+        self._bias = self.encoder.characters.biases().detach()
         self._dense = [PackedDense(layer, self.precision) for layer in layers if isinstance(layer, Highway | nn.Linear)]
         self._version = version

@@ -6,6 +6,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
+from polyseme.nn.kernels.packed import available
+
 Activation = Literal["relu", "tanh"]
 
 
@@ -46,10 +49,25 @@ class CharacterCnn(nn.Module):
         Returns:
             (U, F)
         """
-        characters = self.embedding(self._trim(character_ids)).transpose(1, 2)  # (U, character_dim, C')
-        pooled = [convolution(characters).amax(dim=2) for convolution in self.convolutions]
-        features = torch.cat(pooled, dim=1)  # (U, F)
+        weight = self.embedding.weight
+        if available("float32") and weight.device.type == "cpu" and weight.dtype == torch.float32:
+            features = window_maxima(character_ids, self.padding_id, self.biases(), self.tables())
+        else:
+            characters = self.embedding(self._trim(character_ids)).transpose(1, 2)  # (U, character_dim, C')
+            features = torch.cat([convolution(characters).amax(dim=2) for convolution in self.convolutions], dim=1)
         return features.relu() if self.activation == "relu" else features.tanh()
+
+    def tables(self) -> list[Tensor]:
+        """What each filter makes of each character at each offset: (width, characters, filters) a convolution."""
+        with torch.autocast(self.embedding.weight.device.type, enabled=False):
+            return [filter_table(self.embedding.weight, convolution.weight) for convolution in self._convolutions()]
+
+    def biases(self) -> Tensor:
+        """The bias of every filter: (F,)."""
+        return torch.cat([convolution.bias for convolution in self._convolutions() if convolution.bias is not None])
+
+    def _convolutions(self) -> list[nn.Conv1d]:
+        return [convolution for convolution in self.convolutions if isinstance(convolution, nn.Conv1d)]
 
     def _trim(self, character_ids: Tensor) -> Tensor:
         """Leave out positions that add nothing to the maximum.

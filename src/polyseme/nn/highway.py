@@ -22,4 +22,5 @@ class Highway(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Carry part of ``inputs`` (..., F) and transform the rest."""
         transform, gate = nn.functional.linear(inputs, self.weight, self.bias).chunk(2, dim=-1)
-        return torch.lerp(transform.relu(), inputs, gate.sigmoid())
+        carried = gate.sigmoid()
+        return carried * inputs + (1 - carried) * transform.relu()

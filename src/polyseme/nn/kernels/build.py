@@ -11,13 +11,14 @@ import shutil
 import subprocess
 import tempfile
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SOURCES = tuple(FOLDER / name for name in ("lstm.cpp", "lstm_backward.cpp", "words.cpp"))
-HEADERS = (FOLDER / "common.h", FOLDER / "lstm.h")
-FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-pthread")
+SOURCES = tuple(FOLDER / name for name in ("lstm.cpp", "lstm_backward.cpp", "pack.cpp", "words.cpp"))
+HEADERS = tuple(FOLDER / name for name in ("common.h", "lstm.h", "share.h"))
+FLAGS = ("-O3", "-march=native", "-std=c++17", "-fPIC", "-pthread")
 
 
 @cache
@@ -47,12 +48,23 @@ def _built(compiler: str) -> Path:
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             working = Path(folder) / target.name
-            command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(working)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise OSError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{compiler} failed")
+            objects = [working.with_name(f"{source.stem}.o") for source in SOURCES]
+            with ThreadPoolExecutor() as pool:  # the files compile side by side
+                jobs = [
+                    pool.submit(_compile, compiler, "-c", str(source), "-o", str(made))
+                    for source, made in zip(SOURCES, objects, strict=True)
+                ]
+                for job in jobs:
+                    job.result()
+            _compile(compiler, "-shared", *map(str, objects), "-o", str(working))
             working.replace(target)
     return target
+
+
+def _compile(compiler: str, *arguments: str) -> None:
+    done = subprocess.run([compiler, *FLAGS, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{compiler} failed")
 
 
 def _processor() -> bytes:

@@ -93,6 +93,8 @@ struct Float32 {
     using Sum = Vec;
     static constexpr int PACK = 1;
     static constexpr bool SCALED = false;
+    static void put(Act* to, Vec v) { store(to, v); }
+    static Act one(float x) { return x; }
     static float convert(const float* from, Act* to, int n, int padded) {
         std::memcpy(to, from, n * sizeof(float));
         std::memset(to + n, 0, (padded - n) * sizeof(float));
@@ -121,6 +123,8 @@ struct BFloat16 {
     using Sum = Vec;
     static constexpr int PACK = 2;
     static constexpr bool SCALED = false;
+    static void put(Act* to, Vec v) { _mm256_storeu_si256((__m256i*)to, (__m256i)_mm512_cvtneps_pbh((__m512)v)); }
+    static Act one(float x) { return to_bf16(x); }
     static float convert(const float* from, Act* to, int n, int padded) {
         int i = 0;
         for (; i + 16 <= n; i += 16) _mm256_storeu_si256((__m256i*)(to + i), (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from + i)));

@@ -12,7 +12,7 @@ struct Saved {       // by packed row, for the backward pass; null where there i
 struct Gradients {
     Matrix projection, recurrent;  // W_P and W_hh as products from the right: (P -> units), (4 * units -> P)
     const float* outputs;          // (N, projection_dim)
-    float* gates;                  // (N, 4, units) before their activations
+    void* gates;                   // (N, 4, units) before their activations, in the number type of the products
     float* projected;              // (N, projection_dim) after the clip
     const float* first_cells;      // (B, hidden_dim) the cells before the first step
     float* hidden;                 // (B, projection_dim) of the state: after the last step, then before the first

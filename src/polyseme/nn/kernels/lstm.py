@@ -8,7 +8,18 @@ import torch
 from torch import Tensor
 
 from polyseme.nn.kernels.build import library
-from polyseme.nn.kernels.packed import Matrix, Packed, Precision, pack_panels, pad
+from polyseme.nn.kernels.packed import (
+    Matrix,
+    Packed,
+    Precision,
+    column_order,
+    gate_order,
+    lanes,
+    pack_bias,
+    pack_panels,
+    pad,
+    padded_units,
+)
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
 Pair = tuple[Tensor, Tensor]
@@ -64,7 +75,7 @@ class Saved:
     @classmethod
     def room(cls, rows: int, hidden_dim: int) -> "Saved":
         """Space for so many packed rows."""
-        units = hidden_dim + -hidden_dim % lanes()
+        units = padded_units(hidden_dim)
         return cls(torch.empty(rows, 4, units), torch.empty(rows, units), torch.empty(rows, units))
 
 
@@ -121,13 +132,6 @@ class PackedLayer:
         return (outputs[0], outputs[1]), (finals[0], finals[1])
 
 
-def lanes() -> int:
-    """Numbers in a vector of this machine."""
-    built = library()
-    assert built is not None
-    return int(built.polyseme_lanes())
-
-
 def run(name: str, job: Job) -> None:
     """Call a kernel."""
     getattr(library(), name)(ctypes.byref(job))
@@ -160,23 +164,11 @@ def saved_pointers(saved: Saved) -> _Saved:
     return _Saved(saved.gates.data_ptr(), saved.cells.data_ptr(), saved.emitted.data_ptr())
 
 
-def arrange_gates(weight: Tensor, hidden_dim: int) -> Tensor:
-    """(4H, ...) to (panels, 4, lanes, ...): the four gates of the same units side by side."""
-    padded = pad(weight.detach().unflatten(0, (4, hidden_dim)), 1, lanes())
-    result: Tensor = padded.unflatten(1, (-1, lanes())).transpose(0, 1)
-    return result
-
-
-def arrange_columns(weight: Tensor) -> Tensor:
-    """(columns, K) to (panels, 4, lanes, K)."""
-    result: Tensor = pad(weight.detach(), 0, 4 * lanes()).unflatten(0, (-1, 4, lanes()))
-    return result
-
-
 def _pack_direction(layer: ProjectedLstm, precision: Precision) -> _PackedDirection:
+    gates = gate_order(layer.hidden_dim)
     return _PackedDirection(
-        input=pack_panels(arrange_gates(layer.weight_ih, layer.hidden_dim), precision),
-        recurrent=pack_panels(arrange_gates(layer.weight_hh, layer.hidden_dim), precision),
-        projection=pack_panels(arrange_columns(pad(layer.weight_hr, 1, lanes())), precision),
-        bias=arrange_gates(layer.run_time_bias(), layer.hidden_dim).contiguous(),
+        input=pack_panels(layer.weight_ih, gates, precision),
+        recurrent=pack_panels(layer.weight_hh, gates, precision),
+        projection=pack_panels(pad(layer.weight_hr, 1, lanes()), column_order(layer.projection_dim), precision),
+        bias=pack_bias(layer.run_time_bias(), gates),
     )

@@ -13,15 +13,16 @@ struct BackwardRunner : Team {
     const Job& job;
     const Direction& d;
     const int units, hidden_k, gates_k, unit_panels, columns, column_panels;
+    Act* const dgates;
     std::vector<size_t> starts;
-    Buffer<Act> dh_packed, dgates_packed;
-    Buffer<float> dh, dcells, dh_scale, dgates_scale;
+    Buffer<Act> dh_packed;
+    Buffer<float> dh, dcells, dh_scale;
 
     BackwardRunner(const Job& job, const Direction& d, int team)
         : Team(team), job(job), d(d), units(up(job.hidden_dim, LANES)), hidden_k(up(job.projection_dim, K::PACK)),
-          gates_k(up(4 * units, K::PACK)), unit_panels(up(units, PANEL) / PANEL), columns(up(job.projection_dim, PANEL)),
-          column_panels(columns / PANEL), dh_packed(rows() * hidden_k), dgates_packed(rows() * gates_k),
-          dh(rows() * columns), dcells(rows() * units), dh_scale(rows()), dgates_scale(rows()) {
+          gates_k(4 * units), unit_panels(up(units, PANEL) / PANEL), columns(up(job.projection_dim, PANEL)),
+          column_panels(columns / PANEL), dgates(static_cast<Act*>(d.gradients.gates)), dh_packed(rows() * hidden_k),
+          dh(rows() * columns), dcells(rows() * units), dh_scale(rows()) {
         size_t start = 0;
         for (int64_t step = 0; step < job.steps; ++step) {
             starts.push_back(start);
@@ -64,22 +65,22 @@ struct BackwardRunner : Team {
                 float* dc_at = dcells.data + size_t(row + r) * units + unit;
                 Vec dc = load(dc_at) + dm[r][g] * emit * (1.0f - squashed * squashed);
                 dc = (cell < high) & (cell > low) ? dc : zero;  // a clipped cell passes nothing on
-                float* out = d.gradients.gates + at * 4 * units + unit;
-                store(out, dc * candidate * admit * (1.0f - admit));
-                store(out + units, dc * before * keep * (1.0f - keep));
-                store(out + 2 * units, dc * admit * (1.0f - candidate * candidate));
-                store(out + 3 * units, dm[r][g] * squashed * emit * (1.0f - emit));
+                Act* out = dgates + at * 4 * units + unit;
+                K::put(out, dc * candidate * admit * (1.0f - admit));
+                K::put(out + units, dc * before * keep * (1.0f - keep));
+                K::put(out + 2 * units, dc * admit * (1.0f - candidate * candidate));
+                K::put(out + 3 * units, dm[r][g] * squashed * emit * (1.0f - emit));
                 store(dc_at, dc * keep);
             }
     }
 
     template <int M>
-    void hidden(int panel, int row) {
+    void hidden(int panel, int row, int64_t step) {
         typename K::Sum sum[M][4] = {};
         Vec out[M][4] = {};
         const char* w = static_cast<const char*>(d.gradients.recurrent.panels) + size_t(panel) * sizeof(Act) * PANEL * gates_k;
-        K::template add<M>(sum, dgates_packed.data + size_t(row) * gates_k, gates_k, w, gates_k);
-        finish<K, M>(sum, out, d.gradients.recurrent, panel, dgates_scale.data + row);
+        K::template add<M>(sum, dgates + (starts[step] + row) * gates_k, gates_k, w, gates_k);
+        finish<K, M>(sum, out, d.gradients.recurrent, panel, nullptr);
         for (int r = 0; r < M; ++r)
             for (int g = 0; g < 4; ++g) store(dh.data + size_t(row + r) * columns + panel * PANEL + g * LANES, out[r][g]);
     }
@@ -102,11 +103,8 @@ struct BackwardRunner : Team {
             for (int panel = member; panel < unit_panels; panel += team)
                 tiles(n, [&](auto size, int row) { this->template cell<decltype(size)::value>(panel, row, step); });
             wait();
-            for (int r = member; r < n; r += team)
-                dgates_scale.data[r] = K::convert(d.gradients.gates + (starts[step] + r) * 4 * units, dgates_packed.data + size_t(r) * gates_k, 4 * units, gates_k);
-            wait();
             for (int panel = member; panel < column_panels; panel += team)
-                tiles(n, [&](auto size, int row) { this->template hidden<decltype(size)::value>(panel, row); });
+                tiles(n, [&](auto size, int row) { this->template hidden<decltype(size)::value>(panel, row, step); });
             wait();
         }
         if (member == 0)

@@ -12,14 +12,12 @@ from polyseme.nn.kernels.lstm import (
     Pair,
     Saved,
     States,
-    arrange_columns,
-    lanes,
     new_job,
     run,
     saved_pointers,
     starting_state,
 )
-from polyseme.nn.kernels.packed import Precision, pack_panels, pad
+from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
 
@@ -76,11 +74,12 @@ class _Layer(torch.autograd.Function):
             units = ctx.saved[number].cells.shape[1]
             recurrent = pad(layer.weight_hh.detach().unflatten(0, (4, -1)), 1, lanes()).flatten(0, 1)  # (4 units, P)
             matrices = (
-                pack_panels(arrange_columns(pad(layer.weight_hr.detach().t(), 0, lanes())), precision),  # P to units
-                pack_panels(arrange_columns(recurrent.t()), precision),  # gates to P
+                pack_panels(layer.weight_hr.t(), column_order(layer.hidden_dim), precision),  # P to units
+                pack_panels(recurrent.t(), column_order(layer.projection_dim), precision),  # gates to P
             )
             rows = len(inputs[number])
-            dgates, projected = torch.empty(rows, 4, units), torch.empty(rows, layer.projection_dim)
+            dgates = torch.empty(rows, 4, units, dtype=getattr(torch, precision))
+            projected = torch.empty(rows, layer.projection_dim)
             dhidden, dcells = (part.clone() for part in incoming[2 + 2 * number : 4 + 2 * number])
             first_cells = states[number][1].contiguous()
             place.outputs, place.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
@@ -91,23 +90,24 @@ class _Layer(torch.autograd.Function):
             work.append((matrices, dgates, projected, dhidden, dcells, first_cells))
         run(f"polyseme_lstm_backward_{precision}", job)
         del sizes
-        rows_gradients, state_gradients, weight_gradients = [], [], []
+        rows_gradients: list[Tensor | None] = []
+        state_gradients: list[Tensor | None] = []
+        weight_gradients: list[Tensor | None] = []
         for number, layer in enumerate(layers):
             _, dgates, projected, dhidden, dcells, _ = work[number]
             dgates = dgates[:, :, : layer.hidden_dim].flatten(1)  # (N, 4H)
             before = _states_before(states[number][0], outputs[number], ctx.batch_sizes)  # (N, P)
             emitted = ctx.saved[number].emitted[:, : layer.hidden_dim]
-            product = _product(precision)
             rows_gradients.append(
-                product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
+                _product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
             )
             state_gradients += [dhidden, dcells]
             if ctx.needs_input_grad[9 + 4 * number]:
                 weight_gradients += [
-                    product(dgates.t(), inputs[number]),
-                    product(dgates.t(), before),
-                    product(projected.t(), emitted),
-                    dgates.sum(dim=0),
+                    _product(dgates.t(), inputs[number]),
+                    _product(dgates.t(), before),
+                    _product(projected.to(dgates.dtype).t(), emitted),
+                    dgates.sum(dim=0, dtype=torch.float32),
                 ]
             else:
                 weight_gradients += [None] * 4
@@ -123,7 +123,6 @@ def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -
     return torch.cat(parts)
 
 
-def _product(precision: Precision) -> Any:
-    if precision == "bfloat16":
-        return lambda one, two: (one.bfloat16() @ two.bfloat16()).float()
-    return torch.matmul
+def _product(one: Tensor, two: Tensor) -> Tensor:
+    """In the number type of the first, given back as float32."""
+    return (one @ two.to(one.dtype)).float()

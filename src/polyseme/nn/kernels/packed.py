@@ -43,19 +43,73 @@ class Packed:
         )
 
 
-def pack_panels(weight: Tensor, precision: Precision) -> Packed:
-    """(panels, 4, lanes, K) to the kernel's order (panels, K / pack, 4, lanes, pack)."""
-    pack = _PACK[precision]
-    weight = pad(weight, 3, pack)
-    scale = shift = None
+class _PackJob(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("source", "order", "panels")),
+        *((name, ctypes.c_int64) for name in ("row_stride", "k_stride", "depth", "columns", "threads")),
+    )
+
+
+def lanes() -> int:
+    """Numbers in a vector of this machine."""
+    built = library()
+    assert built is not None
+    return int(built.polyseme_lanes())
+
+
+def padded_units(units: int) -> int:
+    """Units rounded up to whole vectors."""
+    return units + -units % lanes()
+
+
+def gate_order(units: int, gates: int = 4) -> Tensor:
+    """Packed columns of rows (gates * units): panel after panel, each with all gates of the same units."""
+    group = 4 * lanes() // gates  # units of a panel
+    unit = torch.arange(units + -units % group).unflatten(0, (-1, 1, group))  # (panels, 1, group)
+    row = torch.arange(gates).unsqueeze(1) * units + unit  # (panels, gates, group)
+    return torch.where(unit < units, row, -1).flatten()
+
+
+def column_order(columns: int) -> Tensor:
+    """Packed columns of rows as they stand."""
+    place = torch.arange(columns + -columns % (4 * lanes()))
+    return torch.where(place < columns, place, -1)
+
+
+def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
+    """Put a matrix (rows, K) into the kernels' order (panels, K / pack, 4, lanes, pack).
+
+    Args:
+        weight: Any strides.
+        order: The row that each packed column is, -1 for zeros.
+        precision: The number type to store.
+    """
+    weight, pack = weight.detach(), _PACK[precision]
     if precision == "int8":
-        scale, weight = quantise(weight)  # (panels, 4, lanes, 1)
-        shift = (128 * weight.sum(dim=3)).to(torch.int32).contiguous()
-        weight, scale = weight.to(torch.int8), scale.contiguous()
-    elif precision == "bfloat16":
-        weight = weight.to(torch.bfloat16)
-    panels = weight.unflatten(3, (-1, pack)).permute(0, 3, 1, 2, 4).contiguous()
-    return Packed(panels, scale, shift)
+        rows = torch.cat([weight, weight.new_zeros(1, weight.shape[1])])[order]  # -1 is the row of zeros
+        scale, whole = quantise(pad(rows, 1, pack))
+        shift = (128 * whole.sum(dim=1)).to(torch.int32)
+        panels = whole.to(torch.int8).unflatten(0, (-1, 4 * lanes())).unflatten(2, (-1, pack)).transpose(1, 2)
+        return Packed(panels.contiguous(), scale.squeeze(1).contiguous(), shift)
+    depth = weight.shape[1] + -weight.shape[1] % pack
+    panels = torch.empty(len(order) * depth, dtype=getattr(torch, precision))
+    job = _PackJob(
+        source=weight.data_ptr(),
+        order=order.data_ptr(),
+        panels=panels.data_ptr(),
+        row_stride=weight.stride(0),
+        k_stride=weight.stride(1),
+        depth=weight.shape[1],
+        columns=len(order),
+        threads=torch.get_num_threads(),
+    )
+    getattr(library(), f"polyseme_pack_{precision}")(ctypes.byref(job))
+    return Packed(panels)
+
+
+def pack_bias(bias: Tensor, order: Tensor) -> Tensor:
+    """A bias in the order of packed columns."""
+    return torch.cat([bias.detach(), bias.new_zeros(1)])[order].contiguous()
 
 
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,10 +4,11 @@
 // number known beforehand, table[j][c][f]. A window of width w costs w additions instead of w * character_dim products.
 
 #include "common.h"
+#include "share.h"
 
 extern "C" {
 struct Filters {         // one width
-    const float* table;  // (blocks, width, characters, BLOCK)
+    float* table;        // (blocks, width, characters, BLOCK); its gradient in the backward pass
     int64_t width, count, blocks;
 };
 struct CnnJob {
@@ -15,7 +16,9 @@ struct CnnJob {
     const int64_t* lengths;  // (words,) positions before the padding begins
     const Filters* filters;
     const float* bias;       // (features,)
-    float* features;         // (words, features)
+    float* features;         // (words, features); before the activation where winners are wanted
+    int16_t* winners;        // (words, features) where each maximum was found, or null
+    const float* gradients;  // (words, features), for the backward pass
     int64_t words, positions, characters, padding, groups, dim, tanh, threads;
 };
 struct DenseJob {
@@ -28,15 +31,6 @@ struct DenseJob {
 }
 
 constexpr int BLOCK = PANEL;
-
-template <class F>
-static void share(int threads, int64_t work, F&& job) {  // job(first, last) on about equal parts
-    threads = int(std::max<int64_t>(1, std::min<int64_t>(threads, work)));
-    std::vector<std::thread> others;
-    for (int t = 1; t < threads; ++t) others.emplace_back([&, t] { job(work * t / threads, work * (t + 1) / threads); });
-    job(0, work / threads);
-    for (std::thread& other : others) other.join();
-}
 
 static void run_cnn(const CnnJob& job) {
     // A block's table for the characters in use stays in the cache while all words pass.
@@ -56,25 +50,74 @@ static void run_cnn(const CnnJob& job) {
                     const int64_t* ids = job.ids + word * job.positions;
                     const int64_t inside = std::min(job.lengths[word], windows);
                     Vec best[4];
-                    for (int v = 0; v < 4; ++v) best[v] = inside < windows ? padded[v] : splat(-INFINITY);
+                    IVec where[4];
+                    for (int v = 0; v < 4; ++v) {
+                        best[v] = inside < windows ? padded[v] : splat(-INFINITY);
+                        where[v] = IVec{} + int32_t(inside);  // the first window of padding
+                    }
                     for (int64_t at = 0; at < inside; ++at) {
                         Vec sum[4] = {};
                         for (int64_t j = 0; j < f.width; ++j) {
                             const float* row = table + (j * job.characters + ids[at + j]) * BLOCK;
                             for (int v = 0; v < 4; ++v) sum[v] += load(row + v * LANES);
                         }
-                        for (int v = 0; v < 4; ++v) best[v] = sum[v] > best[v] ? sum[v] : best[v];
+                        for (int v = 0; v < 4; ++v) {
+                            where[v] = sum[v] > best[v] ? IVec{} + int32_t(at) : where[v];
+                            best[v] = sum[v] > best[v] ? sum[v] : best[v];
+                        }
                     }
                     float values[BLOCK];
-                    for (int v = 0; v < 4; ++v) store(values + v * LANES, best[v]);
+                    int32_t places[BLOCK];
+                    for (int v = 0; v < 4; ++v) {
+                        store(values + v * LANES, best[v]);
+                        std::memcpy(places + v * LANES, &where[v], sizeof where[v]);
+                    }
                     float* out = job.features + word * job.dim + column;
                     const float* bias = job.bias + column;
+                    if (job.winners) {
+                        int16_t* winners = job.winners + word * job.dim + column;
+                        for (int64_t i = 0; i < width; ++i) {
+                            out[i] = values[i] + bias[i];
+                            winners[i] = int16_t(places[i]);
+                        }
+                        continue;
+                    }
                     for (int64_t i = 0; i < width; ++i) {
                         const float value = values[i] + bias[i];
                         out[i] = job.tanh ? std::tanh(value) : std::max(value, 0.0f);
                     }
                 }
                 column += width;
+            }
+        }
+    });
+}
+
+// Each feature's gradient goes to the table rows of the window it came from.
+static void run_cnn_backward(const CnnJob& job) {
+    struct Block { const Filters* filters; int64_t number, column; };
+    std::vector<Block> blocks;
+    int64_t column = 0;
+    for (int64_t g = 0; g < job.groups; ++g)
+        for (int64_t block = 0; block < job.filters[g].blocks; ++block) {
+            blocks.push_back({job.filters + g, block, column});
+            column += std::min<int64_t>(BLOCK, job.filters[g].count - block * BLOCK);
+        }
+    std::atomic<size_t> next{0};  // blocks differ in cost; a thread takes the next one when it is done
+    share(int(job.threads), int64_t(blocks.size()), [&](int64_t, int64_t) {
+        for (size_t taken; (taken = next.fetch_add(1)) < blocks.size();) {
+            const Block& b = blocks[blocks.size() - 1 - taken];  // the widest filters stand last
+            const Filters& f = *b.filters;
+            float* table = f.table + b.number * f.width * job.characters * BLOCK;
+            const int64_t width = std::min<int64_t>(BLOCK, f.count - b.number * BLOCK);
+            for (int64_t word = 0; word < job.words; ++word) {
+                const int64_t* ids = job.ids + word * job.positions;
+                const float* gradients = job.gradients + word * job.dim + b.column;
+                const int16_t* winners = job.winners + word * job.dim + b.column;
+                for (int64_t i = 0; i < width; ++i) {
+                    if (gradients[i] == 0.0f) continue;
+                    for (int64_t j = 0; j < f.width; ++j) table[(j * job.characters + ids[winners[i] + j]) * BLOCK + i] += gradients[i];
+                }
             }
         }
     });
@@ -126,6 +169,7 @@ static void run_dense(const DenseJob& job) {
 
 extern "C" {
 void polyseme_character_cnn(const CnnJob* job) { run_cnn(*job); }
+void polyseme_character_cnn_backward(const CnnJob* job) { run_cnn_backward(*job); }
 void polyseme_linear_float32(const DenseJob* job) { run_dense<Float32, false>(*job); }
 void polyseme_highway_float32(const DenseJob* job) { run_dense<Float32, true>(*job); }
 #if defined(__AVX512BF16__)

@@ -1,0 +1,120 @@
+"""Sampled softmax: the full softmax's rows, trained against a few words drawn for the whole batch."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from polyseme.nn.softmax import CHUNK_NUMBERS, compute_type
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Distinct words drawn log-uniformly, and in how many tries."""
+
+    words: NDArray[np.int64]
+    """(S,)"""
+    tries: int
+    vocabulary_size: int
+
+    @classmethod
+    def draw(cls, count: int, vocabulary_size: int, generator: np.random.Generator) -> "Negatives":
+        """Draw words until ``count`` distinct ones are found; word k comes with probability ~ log((k+2)/(k+1))."""
+        if not 0 < count <= vocabulary_size // 2:
+            raise ValueError(f"{count} distinct words of {vocabulary_size}: draw at most half of them")
+        drawn = np.empty(0, dtype=np.int64)
+        while True:
+            uniform = generator.random(2 * count)
+            more = np.exp(uniform * math.log(vocabulary_size + 1)).astype(np.int64) - 1
+            drawn = np.concatenate([drawn, np.minimum(more, vocabulary_size - 1)])
+            _, first = np.unique(drawn, return_index=True)
+            if len(first) >= count:
+                first = np.sort(first)[:count]
+                return cls(drawn[first], int(first[-1]) + 1, vocabulary_size)
+
+    def log_expected_count(self, words: Tensor) -> Tensor:
+        """Log of how often a word is expected among the negatives: 1 - (1 - q)^tries, as they are distinct."""
+        rank = words.double()
+        probability = torch.log1p(1 / (rank + 1)) / math.log(self.vocabulary_size + 1)
+        return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float()
+
+
+def sampled_nll(
+    states: Tensor, weight: Tensor, bias: Tensor, *, rows: Tensor, targets: Tensor, negatives: Negatives
+) -> Tensor:
+    """Negative log-likelihood of the targets against the negatives, summed (Jean et al. 2015; Jozefowicz et al. 2016).
+
+    Only the rows of the softmax that are needed come in, so that the gradient has no others.
+
+    Args:
+        states: (N, P)
+        weight: (R, P) the softmax's rows of the words ``rows``.
+        bias: (R,)
+        rows: (R,) distinct words in ascending order, all targets and all negatives among them.
+        targets: (N,) word ids.
+        negatives: Shared by all states; where one is the target of a state, it does not count against it.
+    """
+    drawn = torch.from_numpy(negatives.words).to(states.device)
+    target_row = torch.searchsorted(rows, targets)  # (N,)
+    negative_row = torch.searchsorted(rows, drawn)  # (S,)
+    correction = negatives.log_expected_count(rows)  # (R,)
+    column = torch.full_like(rows, -1)
+    column[negative_row] = torch.arange(len(drawn), device=states.device)
+    hit = column[target_row]  # (N,)
+    total: Tensor = _SampledNll.apply(  # type: ignore[no-untyped-call]
+        states, weight, bias - correction, target_row, negative_row, hit
+    )
+    return total
+
+
+class _SampledNll(torch.autograd.Function):
+    """The loss and its gradient in one pass over chunks of states."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, target_row: Tensor, negative_row: Tensor, hit: Tensor
+    ) -> Tensor:
+        """``hit`` (N,) is the column of the negatives that is the state's own target, -1 for none."""
+        dtype = compute_type(states)
+        with torch.autocast(states.device.type, enabled=False):
+            inputs = states.to(dtype)
+            table, table_bias = weight[negative_row].to(dtype), bias[negative_row]  # (S, P), (S,)
+            states_grad = torch.empty_like(states)
+            weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
+            table_grad = torch.zeros_like(weight[negative_row])
+            table_bias_grad = torch.zeros_like(table_bias)
+            total = states.new_zeros((), dtype=torch.float64)
+            size = max(1, CHUNK_NUMBERS // len(negative_row))
+            for start in range(0, len(states), size):
+                part = slice(start, start + size)
+                wanted = weight[target_row[part]]  # (n, P)
+                target_logit = (states[part].to(weight.dtype) * wanted).sum(dim=1) + bias[target_row[part]]  # (n,)
+                logits = (inputs[part] @ table.t()).to(bias.dtype).add_(table_bias)  # (n, S)
+                own = (hit[part] >= 0).nonzero().squeeze(1)
+                logits[own, hit[part][own]] = -math.inf
+                top = torch.maximum(logits.amax(dim=1), target_logit)
+                share = logits.sub_(top.unsqueeze(1)).exp_()
+                target_share = (target_logit - top).exp()
+                mass = share.sum(dim=1) + target_share
+                total += (top + mass.log() - target_logit).sum(dtype=torch.float64)
+                share.div_(mass.unsqueeze(1))
+                error = target_share / mass - 1  # (n,)
+                table_bias_grad += share.sum(dim=0)
+                bias_grad.index_add_(0, target_row[part], error)
+                weight_grad.index_add_(0, target_row[part], error.unsqueeze(1) * states[part].to(weight.dtype))
+                share = share.to(dtype)
+                states_grad[part] = (share @ table).to(weight.dtype) + error.unsqueeze(1) * wanted
+                table_grad += share.t() @ inputs[part]
+            weight_grad.index_add_(0, negative_row, table_grad)
+            bias_grad.index_add_(0, negative_row, table_bias_grad)
+        ctx.save_for_backward(states_grad, weight_grad, bias_grad)
+        return total.to(weight.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        states_grad, weight_grad, bias_grad = ctx.saved_tensors
+        return states_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
