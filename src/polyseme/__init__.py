@@ -18,9 +18,10 @@ _HOMES = {
     "ScalarMix": "polyseme.nn.scalar_mix",
     "batch_to_ids": "polyseme.compat.allennlp",
     "load": "polyseme.embed.load",
+    "train": "polyseme.train.run",
 }
 
-__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load"]
+__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load", "train"]
 
 if TYPE_CHECKING:
     from polyseme.compat.allennlp import Elmo, batch_to_ids
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from polyseme.embed.load import load
     from polyseme.models.bilm import BiLM
     from polyseme.nn.scalar_mix import ScalarMix
+    from polyseme.train.run import train
 
 
 def __getattr__(name: str) -> Any:

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -129,12 +132,21 @@ def test_streams_lazily() -> None:
         (["The", "river"], r"sentence 0 is the string 'The', not a list of tokens; give a list of lists"),
         ([["The"], "river"], r"sentence 1 is the string 'river'"),
         ([["The", 3]], r"sentence 0, token 1 is 3 \(int\), not a string"),
+        (None, r"got None \(NoneType\) where a list of sentences is expected"),
+        ([["The"], 5], r"sentence 1 is 5 \(int\), not a list of tokens; give a list of lists"),
+        ([iter(["The"])], r"sentence 0 is <list_iterator.* \(list_iterator\), not a list of tokens"),
     ],
 )
 def test_what_is_not_sentences(bad: object, message: str) -> None:
     for stateful in (False, True):
         with pytest.raises(InputError, match=message):
             Embedder(MODEL, stateful=stateful).embed(bad)  # type: ignore[arg-type]
+
+
+def test_arrays_of_strings_are_sentences() -> None:
+    rows = [["The", "river"], ["A", "bank"]]
+    for ours, wanted in zip(Embedder(MODEL).embed(np.array(rows)), Embedder(MODEL).embed(rows), strict=True):
+        np.testing.assert_array_equal(ours, wanted)
 
 
 def test_the_cache_notices_new_weights() -> None:
@@ -146,6 +158,22 @@ def test_the_cache_notices_new_weights() -> None:
     after = embedder.embed([["bank"]])[0]
     assert not np.allclose(before, after)
     np.testing.assert_allclose(after, plain(model, ["bank"]), atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+def test_precision_is_close_but_not_the_same(precision: str) -> None:
+    exact = Embedder(MODEL).embed(SENTENCES)
+    rounded = polyseme.load(GOLDEN / "allennlp" / "two_layers", precision=precision).embed(SENTENCES)  # type: ignore[arg-type]
+    differences = [np.abs(one - two).max() for one, two in zip(exact, rounded, strict=True)]
+    assert max(differences) > 1e-4
+    assert np.mean(differences) < 0.3  # the golden weights are made to hit the clips, and rounding shows there
+
+
+def test_loaded_in_inference_mode() -> None:
+    with torch.inference_mode():
+        embedder = polyseme.load(GOLDEN / "allennlp" / "two_layers")
+    for ours, wanted in zip(embedder.embed(SENTENCES), Embedder(MODEL).embed(SENTENCES), strict=True):
+        np.testing.assert_array_equal(ours, wanted)
 
 
 def test_the_cache_stays_within_its_budget() -> None:
@@ -207,3 +235,40 @@ class TestLanguageModel:
 
     def test_words_as_input(self) -> None:
         assert Embedder(tiny_word_model()).embed([["river", "unheard"]])[0].shape == (3, 2, 12)
+
+
+def test_settings_that_cannot_be() -> None:
+    for name in ("batch_size", "batch_tokens"):
+        with pytest.raises(InputError, match=f"{name} is 0, expected at least 1"):
+            Embedder(MODEL, **{name: 0})
+    with pytest.raises(InputError, match="cache_mib is -1, expected at least 0"):
+        Embedder(MODEL, cache_mib=-1)
+    with pytest.raises(InputError, match="k is 0, expected how many words"):
+        Embedder(tiny_model()).substitutes(["the"], 0, k=0)
+    with pytest.raises(InputError, match="unknown pool 'median'; expected 'mean' or 'max'"):
+        Embedder(MODEL).embed_sentences(SENTENCES, pool="median")  # type: ignore[arg-type]
+
+
+def test_scores_leave_the_carried_state_alone() -> None:
+    model = tiny_model()
+    plain, stateful = Embedder(model), Embedder(model, stateful=True)
+    stateful.embed([["the", "river"]])
+    np.testing.assert_array_equal(stateful.score([["a", "bank"]])[0], plain.score([["a", "bank"]])[0])
+
+
+def test_a_used_embedder_can_be_copied_and_pickled() -> None:
+    embedder = Embedder(MODEL)
+    expected = embedder.embed(SENTENCES)
+    for twin in (copy.deepcopy(embedder), pickle.loads(pickle.dumps(embedder))):
+        for ours, wanted in zip(twin.embed(SENTENCES), expected, strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+
+
+def test_replaced_weights_are_noticed() -> None:
+    model = tiny_model()
+    embedder = Embedder(model)
+    before = embedder.embed([["bank"]])[0]
+    other = tiny_model(seed=5)
+    model.bilm.load_state_dict({k: v.clone() for k, v in other.bilm.state_dict().items()}, assign=True)
+    assert not np.allclose(embedder.embed([["bank"]])[0], before)
+    np.testing.assert_allclose(embedder.embed([["bank"]])[0], plain(other, ["bank"]), atol=1e-6)

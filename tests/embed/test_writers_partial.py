@@ -229,6 +229,12 @@ def test_parts_without_readable_settings_are_refused(tmp_path: Path, content: st
     assert str(caught.value).endswith(f"delete {path}.partial to start anew")
 
 
+def test_a_name_that_is_not_unicode_is_kept(tmp_path: Path) -> None:
+    settings = {"text": [os.fsdecode(b"caf\xe9.txt"), "漢字.txt"]}
+    write_until_stopped(open_writer(tmp_path / "out.npz", settings=settings), 1)
+    assert open_writer(tmp_path / "out.npz", settings=settings, resume=True).done == 1
+
+
 def test_settings_are_stored_readably(tmp_path: Path) -> None:
     with open_writer(tmp_path / "out.npz", settings={"input": "语料.txt"}, dtype="float16"):
         text = (tmp_path / "out.npz.partial" / "settings.json").read_text("utf-8")

@@ -120,6 +120,20 @@ def test_round_trips_are_exact(source: Path, tmp_path: Path) -> None:
     assert open_model(tmp_path / "back").fingerprint() == open_model(source).fingerprint()
 
 
+def test_looking_for_an_array_does_not_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = bilm_hdf5.Hdf5Weights.__getitem__
+    monkeypatch.setattr(bilm_hdf5.Hdf5Weights, "__getitem__", lambda self, name: read.append(name) or plain(self, name))
+    open_model(TWO)
+    assert read
+    assert len(read) == len(set(read))
+
+
+def test_the_fingerprint_tells_settings_that_no_tensor_tells(copy: Path) -> None:
+    edit(copy / "options.json", lstm__cell_clip=1.5)
+    assert open_model(copy).fingerprint() != open_model(TWO).fingerprint()
+
+
 def test_a_model_of_our_own_makes_options(tmp_path: Path) -> None:
     model = tiny_model()
     bilm_hdf5.write(model, tmp_path / "out")
@@ -263,6 +277,68 @@ class TestBadFiles:
             del file["char_embed"]
             file.create_dataset("char_embed", shape=(261, 4), dtype="f4")  # never written: no bytes in the file
         with pytest.raises(FormatError, match=r"char_embed declares 4,176 bytes but stores 0; the file is truncated"):
+            polyseme.load(copy)
+
+    def test_chunks_declared_but_not_stored(self, copy: Path) -> None:
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            del file["char_embed"]
+            file.create_dataset("char_embed", shape=(261, 4), dtype="f4", chunks=(64, 4))[:64] = 1
+        with pytest.raises(FormatError, match=r"char_embed declares 4,176 bytes but stores 1,024; the file is trunc"):
+            polyseme.load(copy)
+
+    def test_chunks_and_compression_are_read(self, copy: Path) -> None:
+        expected = open_model(copy).fingerprint()
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            values = file["char_embed"][...]
+            del file["char_embed"]
+            file.create_dataset("char_embed", data=values, chunks=(100, 3), compression="gzip")
+        assert open_model(copy).fingerprint() == expected
+
+    def test_an_array_in_another_file_is_not_opened(self, copy: Path) -> None:
+        (copy / "secret").write_bytes(bytes(261 * 4 * 4))
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            del file["char_embed"]
+            place = [(str(copy / "secret"), 0, h5py.h5f.UNLIMITED)]
+            file.create_dataset("char_embed", shape=(261, 4), dtype="f4", external=place)
+        with pytest.raises(FormatError, match=r"char_embed lies in another file, .*refused as unsafe"):
+            polyseme.load(copy)
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("embedding", "embedding is a single number, expected a row a word"),
+            ("softmax/b", "softmax/b is a single number, expected a row a word"),
+        ],
+    )
+    def test_a_number_in_place_of_an_array(self, copy: Path, name: str, message: str) -> None:
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            if name == "embedding":
+                del file["char_embed"]
+            file[name] = np.float32(1)
+        with pytest.raises(FormatError, match=message):
+            polyseme.load(copy)
+
+    @pytest.mark.parametrize("held", [h5py.Empty("f4"), None])
+    def test_an_empty_array_or_a_group_of_its_name(self, copy: Path, held: object) -> None:
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            del file["CNN_proj/b_proj"]
+            if held is None:
+                file.create_group("CNN_proj/b_proj")
+            else:
+                file["CNN_proj/b_proj"] = held
+        with pytest.raises(FormatError, match=r"weights.hdf5: (CNN_proj/b_proj is \(0\)|no CNN_proj/b_proj)"):
+            polyseme.load(copy)
+
+    def test_a_projection_left_out_is_not_made_at_any_size(self, copy: Path) -> None:
+        """A projection of 2^20 columns to as many would take 4 TiB, and nothing of that size is in the file."""
+        size = 1 << 20
+        edit(copy / "options.json", lstm__projection_dim=size, char_cnn__filters=[[1, size]], char_cnn__n_highway=0)
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            for name in [name for name in file if name.startswith("CNN")]:
+                del file[name]
+            file["CNN/W_cnn_0"] = np.zeros((1, 1, 4, size), dtype=np.float32)
+            file["CNN/b_cnn_0"] = np.zeros(size, dtype=np.float32)
+        with pytest.raises(FormatError, match=r"LSTMCell/W_0 is \(16, 64\) but .* asks for \(2097152, 64\)"):
             polyseme.load(copy)
 
     def test_numbers_of_another_kind(self, copy: Path) -> None:

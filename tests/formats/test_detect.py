@@ -13,6 +13,7 @@ import polyseme
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
+from polyseme.formats.files import HDF5_SIGNATURE
 
 TWO = GOLDEN / "allennlp" / "two_layers"
 OPTIONS, WEIGHTS = TWO / "options.json", TWO / "weights.hdf5"
@@ -161,6 +162,61 @@ class TestBadPaths:
         (tmp_path / "flipped.zip").write_bytes(flipped)
         with pytest.raises(FormatError, match=r"flipped.zip!weights.hdf5: a damaged zip entry"):
             polyseme.load(tmp_path / "flipped.zip")
+
+    @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+    def test_an_entry_with_changed_bytes(self, compression: int, tmp_path: Path) -> None:
+        path = tmp_path / "model.zip"
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.write(OPTIONS, "options.json")
+            archive.write(WEIGHTS, "weights.hdf5")
+            start = archive.getinfo("weights.hdf5").header_offset
+        data = bytearray(path.read_bytes())
+        for at in (60, 9000):  # within the entry's first bytes, and in its middle
+            changed = bytearray(data)
+            changed[start + at : start + at + 30] = b"\xff" * 30
+            path.write_bytes(changed)
+            with pytest.raises(FormatError, match=r"model.zip.*(damaged|no known model|not an HDF5 file)"):
+                polyseme.load(path)
+
+    def test_an_encrypted_zip(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(OPTIONS, "options.json")
+        data = bytearray(path.read_bytes())
+        data[6] |= 1  # the flag of encryption, in the entry and in the directory
+        data[data.index(b"PK\x01\x02") + 8] |= 1
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=r"options.json: encrypted or packed in an unknown way"):
+            polyseme.load(path)
+
+    def test_a_zip_that_unpacks_to_too_much(self, tmp_path: Path) -> None:
+        path = tmp_path / "bomb.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(OPTIONS, "options.json")
+            archive.writestr("weights.hdf5", HDF5_SIGNATURE + bytes(64 << 20))
+        with pytest.raises(FormatError, match=r"weights.hdf5: .* more than 100 times as many; refused as unsafe"):
+            polyseme.load(path)
+
+    @pytest.mark.parametrize("text", ['{"lstm": {"dim"', "[" * 100_000, "[1]"])
+    def test_damaged_options_are_named(self, text: str, tmp_path: Path) -> None:
+        shutil.copy(WEIGHTS, tmp_path)
+        (tmp_path / "options.json").write_text(text)
+        with pytest.raises(FormatError, match=r"options.json: (not JSON|holds a JSON list)"):
+            polyseme.load(tmp_path)
+
+    def test_a_file_or_folder_that_may_not_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def closed(*_: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        shutil.copytree(TWO, tmp_path / "model")
+        monkeypatch.setattr(Path, "open", closed)
+        with pytest.raises(InputError, match=r"weights.hdf5: cannot be read \(Permission denied\)"):
+            polyseme.load(tmp_path / "model/weights.hdf5")
+        with pytest.raises(InputError, match=r"options.json: cannot be read \(Permission denied\)"):
+            polyseme.load((OPTIONS, WEIGHTS))
+        monkeypatch.setattr(Path, "iterdir", closed)
+        with pytest.raises(InputError, match=r"model: cannot be read \(Permission denied\)"):
+            polyseme.load(tmp_path / "model")
 
     def test_parts_that_belong_to_no_such_format(self, tmp_path: Path) -> None:
         native.write(tiny_model(), tmp_path / "native")

@@ -96,7 +96,7 @@ def test_code_in_a_pickle_is_refused_and_does_not_run(model: Path, tmp_path: Pat
 
 
 def test_code_in_a_bare_pickle_is_refused_too(model: Path, tmp_path: Path) -> None:
-    for protocol in (0, 2):
+    for protocol in (0, 2, 3, 4, 5):
         (model / "encoder.pkl").write_bytes(pickle.dumps(Code(tmp_path / "ran"), protocol=protocol))
         with pytest.raises(FormatError, match=r"encoder\.pkl: holds more than tensors, and loading it could run code"):
             open_model(model)
@@ -123,6 +123,13 @@ def test_a_web_page_in_place_of_a_pickle(model: Path) -> None:
 def test_a_pickle_of_something_else(model: Path, held: object, called: str) -> None:
     torch.save(held, model / "encoder.pkl")
     with pytest.raises(FormatError, match=rf"encoder\.pkl: holds a {called}, expected a state dict of named tensors"):
+        open_model(model)
+
+
+def test_a_tensor_that_is_larger_than_what_is_stored(model: Path) -> None:
+    huge = torch.zeros(1, 1).expand(1 << 20, 1 << 20)
+    torch.save({"forward_layer_0.input_linearity.weight": huge}, model / "encoder.pkl")
+    with pytest.raises(FormatError, match=r"encoder.pkl: forward_layer_0.* declares .* bytes but stores fewer; ref"):
         open_model(model)
 
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag, OptionsFile, model_path
+from polyseme.cli.arguments import JsonFlag, OptionsFile, VocabularyFile, model_path
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
 
@@ -56,6 +57,18 @@ class NumberType(StrEnum):
     float16 = "float16"
 
 
+@contextmanager
+def _interrupted(output: Path) -> Iterator[None]:
+    """Say how to go on after Ctrl-C, where something was stored."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        partial = output.with_name(f"{output.name}.partial")
+        if partial.exists():
+            typer.echo(f"polyseme: interrupted; what was done is in {partial}: go on with --resume", err=True)
+        raise
+
+
 def embed(
     text: Annotated[
         list[str],
@@ -97,6 +110,7 @@ def embed(
     ] = PrecisionChoice.float32,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
     options: OptionsFile = None,
+    vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Embed text: every token's vectors, or one vector a sentence, into a file.
@@ -104,7 +118,7 @@ def embed(
     The input is plain text (one tokenised sentence a line, or raw text with --tokenize), CoNLL-U, JSON lines or FASTA,
     each also as .gz. Memory does not grow with the input, and an interrupted run goes on with --resume.
 
-    Example: polyseme embed novel.txt --tokenize en -m english-small -o novel.parquet --layers mean
+    Example: polyseme embed novel.txt --tokenize en -m elmo.zip -o novel.parquet --layers mean
     """
     from polyseme.embed.embedder import pool_tokens
     from polyseme.embed.layers import check_choice, parse_choice
@@ -114,12 +128,16 @@ def embed(
 
     if stateful and resume:
         raise InputError("--resume cannot bring back the state that --stateful carries; leave one of them out")
+    for source in text:
+        if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
+            raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
     corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
     choice = parse_choice(layers or ("mean" if pool else "all"))
     if pool and choice == "all":
         raise InputError("--pool gives one vector of one layer or mix; choose --layers mean, top or a layer's number")
     embedder = load(
         model_path(model, options),
+        vocabulary=vocabulary,
         precision=precision.value,
         stateful=stateful,
         device=device,
@@ -129,7 +147,7 @@ def embed(
     check_choice(choice, embedder.layers)
     settings = {
         "model": embedder.model.fingerprint(),
-        "text": list(text),
+        "text": corpus.facts(),
         "format": reader.value,
         "tokenize": tokenize.value if tokenize else None,
         "layers": str(choice),
@@ -142,6 +160,7 @@ def embed(
     waiting: deque[Sentence] = deque()  # read, but their vectors are not computed yet
 
     with (
+        _interrupted(output),
         open_writer(
             output,
             settings=settings,

@@ -1,14 +1,16 @@
 """The ``polyseme`` command."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 import polyseme
-from polyseme.cli import convert, embed, info
+from polyseme.cli import convert, embed, evaluate, info, score, substitutes, train
 from polyseme.errors import PolysemeError
 
+# Typer carries a copy of click; this is the one place where its base class for wrong usage can be had from outside.
+_UsageError: Any = typer.BadParameter.__base__
 app = typer.Typer(
     name="polyseme",
     help="Contextual word vectors (ELMo) that anyone can load, run and look into.",
@@ -20,6 +22,10 @@ app = typer.Typer(
 app.command("embed")(embed.embed)
 app.command("info")(info.info)
 app.command("convert")(convert.convert)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("score")(score.score)
+app.command("substitutes")(substitutes.substitutes)
 
 
 def _version(asked: bool) -> None:
@@ -40,7 +46,20 @@ def root(
 def main() -> None:
     """Run a command; leave with 0, or with 2 and one clear line."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except _UsageError as error:
+        command = error.ctx.command_path if error.ctx else "polyseme"
+        _leave(f"{error.format_message()} See {command} --help")
+    except typer.Abort:
+        sys.exit(130)
     except PolysemeError as error:
-        typer.echo(f"polyseme: {error}", err=True)
-        sys.exit(2)
+        _leave(str(error))
+    except OSError as error:  # a path that the system refuses: a name too long, a folder closed to us
+        _leave(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError:
+        _leave("not enough memory; try a smaller --batch-tokens, or a machine with more")
+
+
+def _leave(message: str) -> NoReturn:
+    typer.echo(f"polyseme: {' '.join(message.splitlines())}", err=True)
+    sys.exit(2)

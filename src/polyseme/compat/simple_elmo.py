@@ -182,6 +182,11 @@ class ElmoModel:
     def _language_model(self) -> tuple[FullSoftmax, Vocabulary]:
         model = self._loaded().model
         softmax, vocabulary = model.bilm.softmax, model.vocabulary
+        if softmax is not None and not isinstance(softmax, FullSoftmax):
+            raise MissingPart(
+                f"the model ({model.config.source}) has an adaptive softmax, which has no logit of every word; "
+                "use polyseme.load(...).substitutes"
+            )
         if softmax is None or vocabulary is None:
             raise MissingPart(
                 f"the model ({model.config.source}) has no {'softmax' if softmax is None else 'vocabulary'}, which "

@@ -23,6 +23,7 @@ from polyseme.models.token_encoders import CharacterTokenEncoder
 from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.scalar_mix import ScalarMix
+from polyseme.nn.versions import weights_version
 from polyseme.text.batching import checked, windows
 from polyseme.text.characters import Ids
 
@@ -54,6 +55,13 @@ class Embedder:
         batch_tokens: int = 8192,
         cache_mib: int = 256,
     ) -> None:
+        for name, value, least in (
+            ("batch_size", batch_size, 1),
+            ("batch_tokens", batch_tokens, 1),
+            ("cache_mib", cache_mib, 0),
+        ):
+            if value < least:
+                raise InputError(f"{name} is {value}, expected at least {least}")
         self.model = model
         self.precision = precision
         self._bilm = _for_inference(model.bilm, precision)
@@ -65,7 +73,7 @@ class Embedder:
         self.device = next(model.bilm.parameters()).device
         self._carried = CarriedState() if stateful else None
         self._cache = WordCache(model.bilm.projection_dim, budget_bytes=cache_mib << 20, device=self.device)
-        self._weights_seen = self._weights_version()
+        self._version = weights_version(model.bilm.token_encoder)
 
     def __repr__(self) -> str:
         facts = f"layers={self.layers}, dim={self.dim}, precision={self.precision}, stateful={self.stateful}"
@@ -116,7 +124,7 @@ class Embedder:
 
         Returns:
             One (T, 2) array a sentence: forward and backward natural log-probability of each token. A word outside the
-            vocabulary is scored as the unknown word.
+            vocabulary is scored as the unknown word. Carried state plays no part.
         """
         language_model = self._language_model()
         result: list[Vectors] = []
@@ -140,6 +148,8 @@ class Embedder:
         """
         language_model = self._language_model()
         sentence = next(checked([sentence]))
+        if k < 1:
+            raise InputError(f"k is {k}, expected how many words to give, at least 1")
         if not 0 <= position < len(sentence):
             raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
         top, packing = self._top([sentence])
@@ -165,7 +175,7 @@ class Embedder:
 
     @torch.inference_mode()
     def _batch(self, sentences: Sequence[Sequence[str]], layers: LayerChoice) -> list[Vectors]:
-        packed, packing = self._layers(sentences)
+        packed, packing = self._layers(sentences, self._carried)
         if isinstance(layers, ScalarMix) and layers.layer_norm:
             # Over each sentence alone: a norm over the batch would depend on the neighbours.
             return [choose(list(torch.from_numpy(array)), layers)[0].numpy() for array in _unpack(packed, packing)]
@@ -174,7 +184,7 @@ class Embedder:
         arrays = _unpack(chosen, packing)
         return arrays if layers == "all" else [array[0] for array in arrays]
 
-    def _layers(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Tensor], Packing]:
+    def _layers(self, sentences: Sequence[Sequence[str]], carried: CarriedState | None) -> tuple[list[Tensor], Packing]:
         """All layers of sentences with their markers, packed."""
         places: dict[str, int] = {}
         flat: list[int] = []
@@ -182,22 +192,23 @@ class Embedder:
             flat.append(0)
             flat.extend([places.setdefault(token, len(places) + 2) for token in sentence])
             flat.append(1)
-        if self._weights_version() != self._weights_seen:  # trained further since the cache was filled
+        version = weights_version(self.model.bilm.token_encoder)
+        if version != self._version:  # trained further since the cache was filled
             self._cache.clear()
-            self._weights_seen = self._weights_version()
+            self._version = version
         markers = self._encode_ids(self.model.indexer.boundaries)
         distinct = torch.cat([markers, self._cache.vectors(list(places), self._encode)])  # (2 + U, P)
         packing = Packing.of([len(sentence) + 2 for sentence in sentences], self.device)
         tokens = distinct[torch.tensor(flat, device=self.device)]  # (N, P)
-        if self._carried is None:
+        if carried is None:
             return self._bilm.contextualise(tokens, packing)[0], packing
-        layers, final = self._bilm.contextualise(tokens, packing, self._carried.before(len(sentences)))
-        self._carried.after(final)
+        layers, final = self._bilm.contextualise(tokens, packing, carried.before(len(sentences)))
+        carried.after(final)
         return layers, packing
 
     @torch.inference_mode()
     def _top(self, sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Packing]:
-        layers, packing = self._layers(sentences)
+        layers, packing = self._layers(sentences, None)
         return layers[-1], packing
 
     def _encode(self, words: list[str]) -> Tensor:
@@ -205,10 +216,6 @@ class Embedder:
 
     def _encode_ids(self, ids: Ids) -> Tensor:
         return self._bilm.encode_words(torch.from_numpy(ids).to(self.device))
-
-    def _weights_version(self) -> int:
-        """A number that grows when the token encoder's weights are changed in place."""
-        return sum(parameter._version for parameter in self.model.bilm.token_encoder.parameters())
 
     def _language_model(self) -> LanguageModel:
         softmax, vocabulary = self.model.bilm.softmax, self.model.vocabulary

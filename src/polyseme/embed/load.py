@@ -45,4 +45,11 @@ def load(
         opened.bilm.to(device)
     except (RuntimeError, AssertionError) as error:  # torch's words for a device it does not know or have
         raise InputError(f"device {str(device)!r} cannot be used ({str(error).splitlines()[0]}); try 'cpu'") from error
-    return Embedder(opened, stateful=stateful, batch_size=batch_size, batch_tokens=batch_tokens, cache_mib=cache_mib)
+    return Embedder(
+        opened,
+        precision=precision,
+        stateful=stateful,
+        batch_size=batch_size,
+        batch_tokens=batch_tokens,
+        cache_mib=cache_mib,
+    )

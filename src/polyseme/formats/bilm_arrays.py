@@ -32,14 +32,14 @@ def from_arrays(
             f"{_shown(files, vocabulary)}: {len(words):,} words but the softmax has {config.vocabulary_size:,}; "
             "use the vocabulary the model was trained with"
         )
-    tensors: dict[str, Tensor] = {}
+    # First the arrays that are always stored and bear every size: a projection left out is made as large as is asked.
+    tensors = _read_lstms(arrays, config, asked_by)
     if isinstance(config.token_encoder, CharacterEncoderConfig):
         tensors |= _read_character_encoder(arrays, config, config.token_encoder, asked_by)
     else:
         tensors["token_encoder.words.weight"] = arrays.take(
             "embedding", config.token_encoder.words, config.projection_dim, asked_by=asked_by
         )
-    tensors |= _read_lstms(arrays, config, asked_by)
     if config.vocabulary_size:
         size = config.vocabulary_size
         shared = "embedding" if "softmax/W" not in softmax else "softmax/W"  # bilm-tf can share the two

@@ -1,6 +1,7 @@
 """bilm-tf's ``options.json`` + ``weights.hdf5``, which AllenNLP, SeqVec, BioELMo, CLARIN and NLPL models use."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +17,7 @@ from polyseme.formats.bilm_options import to_options
 from polyseme.formats.files import Files
 from polyseme.formats.model import Model, Weights
 from polyseme.formats.output import new_folder
-from polyseme.models.config import CharacterEncoderConfig
+from polyseme.models.config import CharacterEncoderConfig, LstmEncoderConfig
 
 KIND = "bilm-hdf5"
 
@@ -39,22 +40,25 @@ class Hdf5Weights(Weights):
         return iter(self._names)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a dataset."""
-        return tuple(self._file[name].shape)
+        """The shape of a dataset; that of an empty one is (0,)."""
+        shape: tuple[int, ...] | None = self._file[name].shape
+        return (0,) if shape is None else shape
 
     def __getitem__(self, name: str) -> Tensor:
         dataset = self._file[name]
         if dataset.dtype.kind != "f":
             raise FormatError(f"{self.path}: {name} holds {dataset.dtype}, expected floating-point numbers")
+        if dataset.external or dataset.is_virtual:
+            raise FormatError(f"{self.path}: {name} lies in another file, which HDF5 would open; refused as unsafe")
         # A tiny file may declare a huge array: what is not stored is not read.
-        if dataset.chunks is None and dataset.id.get_storage_size() < dataset.nbytes:
+        if not _is_stored(dataset):
             raise FormatError(
                 f"{self.path}: {name} declares {dataset.nbytes:,} bytes but stores {dataset.id.get_storage_size():,}; "
                 "the file is truncated"
             )
         try:
             return torch.from_numpy(np.ascontiguousarray(dataset[...], dtype=np.float32))
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, MemoryError) as error:
             raise FormatError(
                 f"{self.path}: {name} cannot be read ({_first_line(error)}); the file is damaged"
             ) from error
@@ -84,13 +88,16 @@ def write(model: Model, folder: Path) -> None:
         raise InputError(
             f"{folder}: only a model of byte characters can be written as HDF5, not one of {config.source}"
         )
+    if not isinstance(config.encoder, LstmEncoderConfig) or config.softmax_cutoffs:
+        what = "an adaptive softmax" if config.softmax_cutoffs else f"a {config.encoder.kind} encoder"
+        raise InputError(f"{folder}: HDF5 readers know LSTMs with a full softmax, not {what}; keep the native folder")
     if config.encoder.forget_bias != 1.0:
         raise InputError(
             f"{folder}: HDF5 readers add 1 to the forget bias, but this model adds {config.encoder.forget_bias}"
         )
     tensors = model.bilm.state_dict()
     with new_folder(folder) as target:
-        options = config.source_options or to_options(config, config.token_encoder)
+        options = config.source_options or to_options(config, config.token_encoder, config.encoder)
         (target / "options.json").write_text(json.dumps(options, indent=1), encoding="utf-8")
         with h5py.File(target / "weights.hdf5", "w") as file:
             for name, array in to_arrays(tensors, config, config.token_encoder).items():
@@ -101,6 +108,14 @@ def write(model: Model, folder: Path) -> None:
                 file.create_dataset("softmax/b", data=tensors["softmax.bias"].cpu().numpy())
         if model.vocabulary:
             (target / "vocab.txt").write_text("".join(f"{word}\n" for word in model.vocabulary.words), encoding="utf-8")
+
+
+def _is_stored(dataset: h5py.Dataset) -> bool:
+    """Whether every number of an array has its place in the file; HDF5 makes up those that have none."""
+    if dataset.chunks is None:
+        return bool(dataset.id.get_storage_size() >= dataset.nbytes)
+    chunks = math.prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+    return bool(dataset.id.get_num_chunks() >= chunks)
 
 
 def _first_line(error: Exception) -> str:

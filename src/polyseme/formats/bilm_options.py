@@ -46,7 +46,7 @@ def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, 
                 padding_id=BYTE_PADDING_ID,
             )
         elif "embedding" in arrays:
-            token_encoder = WordEncoderConfig(words=arrays.shape("embedding")[0])
+            token_encoder = WordEncoderConfig(words=_rows(arrays, "embedding"))
         else:
             raise FormatError(
                 f"{arrays.path}: neither char_embed nor embedding in it; expected the weights of a biLM "
@@ -62,7 +62,7 @@ def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, 
                 projection_clip=lstm.get("proj_clip") or None,
                 skip_connections=bool(lstm.get("use_skip_connections", False)),
             ),
-            vocabulary_size=softmax.shape("softmax/b")[0] if "softmax/b" in softmax else 0,
+            vocabulary_size=_rows(softmax, "softmax/b") if "softmax/b" in softmax else 0,
             source=kind,
             source_options=dict(options),
         )
@@ -75,9 +75,15 @@ def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, 
         raise FormatError(f"{where}: settings are not laid out as in a biLM's options.json ({error})") from error
 
 
-def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig) -> dict[str, Any]:
+def _rows(arrays: Weights, name: str) -> int:
+    shape = arrays.shape(name)
+    if not shape:
+        raise FormatError(f"{arrays.path}: {name} is a single number, expected a row a word")
+    return shape[0]
+
+
+def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig, lstm: LstmEncoderConfig) -> dict[str, Any]:
     """An options file for a configuration that did not come from one."""
-    lstm = config.encoder
     return {
         "lstm": {
             "dim": lstm.hidden_dim,

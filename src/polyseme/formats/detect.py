@@ -1,5 +1,6 @@
 """Which format is this? One table, by content, and the one function that opens any of them."""
 
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,14 @@ def open_model(
             raise InputError(f"got {len(path)} paths, expected (options, weights)")
         return _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
     files, roles, kinds = _look(Path(path))
+    try:
+        return _read_known(files, roles, kinds, given)
+    except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
+        raise FormatError(f"{files.where}: damaged ({error}); fetch it again") from error
+
+
+def _read_known(files: Files, roles: Mapping[str, str], kinds: tuple[str, ...], given: Mapping[str, Path]) -> Model:
+    """Read the model that is among some files, whatever its format."""
     for layout in LAYOUTS:
         if kinds and layout.kind not in kinds:
             continue
@@ -117,6 +126,9 @@ def open_model(
                 f"{files.where}: a {layout.kind} model carries its own {' and '.join(sorted(surplus))}; leave it out"
             )
         return layout.read(_with(files, given), **{**found, **roles, **{role: role for role in given}})
+    for name in ("options.json", native.CONFIG):
+        if name in files.names:
+            files.json(name)  # says what is wrong with a damaged one
     known = "; ".join(f"{layout.kind}: {layout.told_by}" for layout in LAYOUTS)
     held = ", ".join(files.names[:6]) + (", ..." if len(files.names) > 6 else "") or "nothing"
     raise FormatError(f"{files.where}: no known model in it (it holds {held}); known are {known}")
@@ -130,9 +142,8 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
         if path.with_name(path.name + ".index").exists():
             return Files.folder(path.parent), {"prefix": path.name}, (tf_checkpoint.KIND,)
         raise InputError(f"{path}: no such file or folder, and no model of that name is bundled")
-    with path.open("rb") as file:
-        start = file.read(8)
     beside = Files.folder(path.parent)
+    start = _start(path)
     if start == HDF5_SIGNATURE:
         options = _options(beside)
         if options is None:
@@ -159,17 +170,22 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
 
 def _read_pair(options: Path, weights: Path, given: Mapping[str, Path]) -> Model:
     """Read ``(options, weights)`` named by the caller."""
-    with options.open("rb") as file:
-        if file.read(8) == HDF5_SIGNATURE:
-            raise InputError(
-                f"{options}: this is an HDF5 weights file where options are expected; give (options, weights)"
-            )
+    if _start(options) == HDF5_SIGNATURE:
+        raise InputError(f"{options}: this is an HDF5 weights file where options are expected; give (options, weights)")
     files = Files({"options": options, "weights": weights, **given}, where=str(weights))
     if not files.begins_with("weights", HDF5_SIGNATURE):
         if files.json_or_none("weights") is not None:
             raise InputError(f"{weights}: this is an options file where weights are expected; give (options, weights)")
         raise FormatError(f"{weights}: not an HDF5 file, or one damaged at its start; fetch it again")
     return bilm_hdf5.read(files, options="options", weights="weights", **{role: role for role in given})
+
+
+def _start(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check who may read it") from error
 
 
 def _existing(path: str | Path, role: str) -> Path:

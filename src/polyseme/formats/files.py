@@ -6,14 +6,15 @@ import stat
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from polyseme.errors import FormatError, InputError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 ZIP_SIGNATURE = b"PK\x03\x04"
-LARGEST_ENTRY = 16 << 30
-"""A compressed zip entry is unpacked into memory; no model comes near this size."""
+LARGEST_RATIO = 100
+SMALL_ENTRY = 16 << 20
+"""A compressed zip entry is unpacked into memory. Weights hardly shrink, and beyond this size nothing else is large."""
 
 
 class Files:
@@ -26,7 +27,10 @@ class Files:
     @classmethod
     def folder(cls, path: Path) -> "Files":
         """The files directly in a folder."""
-        paths = {entry.name: entry for entry in sorted(path.iterdir()) if entry.is_file()}
+        try:
+            paths = {entry.name: entry for entry in sorted(path.iterdir()) if entry.is_file()}
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); check who may read it") from error
         return cls(paths, where=str(path))
 
     @property
@@ -115,24 +119,35 @@ class ZipFiles(Files):
         entry = self._entries.get(name)
         if entry is None:
             raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
-        try:
-            file = self._zip.open(entry)
-            if entry.compress_type == zipfile.ZIP_STORED:
-                return cast("BinaryIO", file)
-            with file:
-                content = file.read(LARGEST_ENTRY + 1)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:
-            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
-        except Exception as error:  # zlib, bz2 and lzma raise errors of their own on damaged data
-            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
-        if len(content) > LARGEST_ENTRY:
-            raise FormatError(f"{self.shown(name)}: unpacks to more than {LARGEST_ENTRY >> 30} GiB; refused")
-        return io.BytesIO(content)
+        if entry.file_size > max(SMALL_ENTRY, LARGEST_RATIO * entry.compress_size):
+            raise FormatError(
+                f"{self.shown(name)}: {entry.compress_size:,} bytes would unpack to {entry.file_size:,}, more than "
+                f"{LARGEST_RATIO} times as many; refused as unsafe"
+            )
+        file = self._zip_open(name)
+        if entry.compress_type == zipfile.ZIP_STORED:
+            return cast("BinaryIO", file)
+        with file:
+            return io.BytesIO(self._zip_read(name, file))
 
     def begins_with(self, name: str, signature: bytes) -> bool:
         """Whether an entry's first bytes are these, without unpacking the rest."""
-        with self._zip.open(self._entries[name]) as file:
-            return file.read(len(signature)) == signature
+        with self._zip_open(name) as file:
+            return self._zip_read(name, file, len(signature)) == signature
+
+    def _zip_open(self, name: str) -> IO[bytes]:
+        try:
+            return self._zip.open(self._entries[name])
+        except RuntimeError as error:  # also NotImplementedError: a compression that Python does not have
+            raise FormatError(f"{self.shown(name)}: encrypted or packed in an unknown way; unpack it first") from error
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
+
+    def _zip_read(self, name: str, file: IO[bytes], size: int = -1) -> bytes:
+        try:
+            return file.read(size)
+        except Exception as error:  # zlib, bz2 and lzma raise errors of their own on damaged data
+            raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
 
     def shown(self, name: str) -> str:
         """What to call an entry in messages."""

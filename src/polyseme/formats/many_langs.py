@@ -1,6 +1,7 @@
 """ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
 
 import pickle
+import warnings
 from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -32,6 +33,7 @@ _DEFAULT: dict[str, Any] = {
         "max_characters_per_token": 50,
     },
 }
+_LARGEST_VIEW = 1 << 30
 
 
 class PickledWeights(Weights):
@@ -40,10 +42,15 @@ class PickledWeights(Weights):
     def __init__(self, files: Files, name: str) -> None:
         self.path = files.shown(name)
         with files.open(name) as file:
+            # What torch saved begins as a zip or with a pickle of protocol 2.
+            other_pickle = file.read(2) in (b"\x80\3", b"\x80\4", b"\x80\5")
+            file.seek(0)
             try:
-                state = torch.load(file, map_location="cpu", weights_only=True)
+                with warnings.catch_warnings(action="ignore"):
+                    state = torch.load(file, map_location="cpu", weights_only=True)
             except Exception as error:  # torch.load raises almost anything on a damaged file
-                if isinstance(error, pickle.UnpicklingError) and "Unsupported operand" not in str(error):
+                refused = isinstance(error, pickle.UnpicklingError) and "Unsupported operand" not in str(error)
+                if refused or other_pickle:
                     raise FormatError(
                         f"{self.path}: holds more than tensors, and loading it could run code; refused. "
                         "Save its state_dict() alone and try again"
@@ -53,6 +60,10 @@ class PickledWeights(Weights):
                 ) from error
         if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
             raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
+        for key, value in state.items():
+            # A view can declare any size over a single number.
+            if value.layout != torch.strided or value.nbytes > max(_LARGEST_VIEW, value.untyped_storage().nbytes()):
+                raise FormatError(f"{self.path}: {key} declares {value.nbytes:,} bytes but stores fewer; refused")
         self._tensors: dict[str, Tensor] = {str(key): value for key, value in state.items()}
 
     def __iter__(self) -> Iterator[str]:

@@ -24,8 +24,10 @@ class Model:
     vocabulary: Vocabulary | None = None
 
     def fingerprint(self) -> str:
-        """A short name for exactly these weights: equal models give equal vectors, whatever file they came from."""
+        """A short name for this network: equal ones give equal vectors, whatever file they came from."""
         digest = hashlib.blake2b(digest_size=8)
+        computed = self.config.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
+        digest.update(computed.encode())  # clips and the like, which no tensor tells
         for name, tensor in self.bilm.state_dict().items():
             if not name.startswith("softmax."):
                 digest.update(name.encode())
@@ -50,6 +52,9 @@ class Weights(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == known for known in self)  # a mapping's own way would read the array
 
     def take(self, name: str, *shape: int, asked_by: str) -> Tensor:
         """Read an array that must have this shape, as float32.

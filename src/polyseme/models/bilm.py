@@ -1,16 +1,33 @@
 """The bidirectional language model."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
-from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.models.config import (
+    BiLMConfig,
+    CharacterEncoderConfig,
+    GatedCnnEncoderConfig,
+    GruEncoderConfig,
+    LstmEncoderConfig,
+)
 from polyseme.models.encoders import ContextEncoder, EncoderState, LstmEncoder
+from polyseme.models.gated_cnn_encoder import GatedCnnEncoder
+from polyseme.models.gru_encoder import GruEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder, WordTokenEncoder
+from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
 from polyseme.nn.packing import Packing
-from polyseme.nn.softmax import FullSoftmax
+from polyseme.nn.softmax import FullSoftmax, Softmax
 
 WORDS_AT_ONCE = 512
 """Distinct words the token encoder takes at a time when no gradient is wanted, to bound its memory."""
+
+_ENCODERS: dict[type, Callable[..., ContextEncoder]] = {
+    LstmEncoderConfig: LstmEncoder,
+    GruEncoderConfig: GruEncoder,
+    GatedCnnEncoderConfig: GatedCnnEncoder,
+}
 
 
 class BiLM(nn.Module):
@@ -20,9 +37,7 @@ class BiLM(nn.Module):
     Sequences come with their sentence markers already around them.
     """
 
-    def __init__(
-        self, token_encoder: TokenEncoder, encoder: ContextEncoder, softmax: FullSoftmax | None = None
-    ) -> None:
+    def __init__(self, token_encoder: TokenEncoder, encoder: ContextEncoder, softmax: Softmax | None = None) -> None:
         super().__init__()
         self.token_encoder = token_encoder
         self.encoder = encoder
@@ -42,8 +57,13 @@ class BiLM(nn.Module):
             )
         else:
             token_encoder = WordTokenEncoder(dim=config.projection_dim, words=tokens.words)
-        encoder = LstmEncoder(projection_dim=config.projection_dim, **config.encoder.model_dump(exclude={"kind"}))
-        softmax = FullSoftmax(config.projection_dim, config.vocabulary_size) if config.vocabulary_size else None
+        kind = _ENCODERS[type(config.encoder)]
+        encoder = kind(projection_dim=config.projection_dim, **config.encoder.model_dump(exclude={"kind"}))
+        softmax: Softmax | None = None
+        if config.softmax_cutoffs:
+            softmax = AdaptiveSoftmax(config.projection_dim, config.vocabulary_size, config.softmax_cutoffs)
+        elif config.vocabulary_size:
+            softmax = FullSoftmax(config.projection_dim, config.vocabulary_size)
         return cls(token_encoder, encoder, softmax)
 
     def encode_words(self, ids: Tensor) -> Tensor:

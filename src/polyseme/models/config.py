@@ -1,5 +1,6 @@
 """What a biLM is made of, as written in a model folder's ``config.json``."""
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -67,6 +68,23 @@ class LstmEncoderConfig(_Part):
     forget_bias: float = Field(default=1.0, description="Added to the stored bias of the forget gate.")
 
 
+class GruEncoderConfig(_Part):
+    """Two stacks of GRU layers with projected outputs, one a direction."""
+
+    kind: Literal["gru"] = "gru"
+    layers: Annotated[int, Field(ge=1, le=64)] = Field(description="GRU layers of each direction.")
+    hidden_dim: Size = Field(description="Cells of a layer.")
+
+
+class GatedCnnEncoderConfig(_Part):
+    """Two stacks of gated convolutions over the past and the future of a token."""
+
+    kind: Literal["gated-cnn"] = "gated-cnn"
+    layers: Annotated[int, Field(ge=1, le=64)] = Field(description="Convolutions of each direction.")
+    hidden_dim: Size = Field(description="Gated units of a layer.")
+    width: Annotated[int, Field(ge=2, le=64)] = Field(description="Tokens a convolution sees.")
+
+
 class BiLMConfig(_Part):
     """Everything needed to build a biLM before its weights are read."""
 
@@ -74,11 +92,24 @@ class BiLMConfig(_Part):
     version: Literal[1] = 1
     projection_dim: Size = Field(description="Width of a token vector and of each direction.")
     token_encoder: CharacterEncoderConfig | WordEncoderConfig = Field(discriminator="kind")
-    encoder: LstmEncoderConfig
+    encoder: LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig = Field(discriminator="kind")
     vocabulary_size: Annotated[int, Field(ge=0, le=1 << 27)] = Field(
         default=0, description="Words of the softmax, 0 where the model has none."
+    )
+    softmax_cutoffs: tuple[Size, ...] = Field(
+        default=(), description="Where the clusters of an adaptive softmax begin; none for a full one."
     )
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
         default=None, description="The foreign options as they came, so that they can be written back."
     )
+
+    @model_validator(mode="after")
+    def _cutoffs_fit(self) -> "BiLMConfig":
+        bounds = (*self.softmax_cutoffs, self.vocabulary_size)
+        if self.softmax_cutoffs and any(low >= high for low, high in pairwise(bounds)):
+            raise ValueError(
+                f"softmax cut-offs {', '.join(map(str, self.softmax_cutoffs))} must rise and stay below the "
+                f"vocabulary of {self.vocabulary_size} words"
+            )
+        return self

@@ -18,6 +18,7 @@ from polyseme.nn.kernels.packed import Precision, available
 from polyseme.nn.packing import Packing
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 from polyseme.nn.rounded_lstm import rounded_lstm
+from polyseme.nn.versions import Version, weights_version
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class LstmEncoder(ContextEncoder):
                 for _ in range(layers)
             )
 
-        self._cache: dict[tuple[int, Precision], tuple[int, PackedLayer]] = {}
+        self._cache: dict[tuple[int, Precision], tuple[Version, PackedLayer]] = {}
         self.forward_layers = stack()
         self.backward_layers = stack()
 
@@ -88,14 +89,12 @@ class LstmEncoder(ContextEncoder):
         self, tokens: Tensor, packing: Packing, state: EncoderState | None = None, precision: Precision | None = None
     ) -> tuple[list[Tensor], EncoderState]:
         """Run both stacks in a given number type, or in the one torch's autocast asks for."""
-        if precision is None:
-            precision = "bfloat16" if torch.is_autocast_enabled(tokens.device.type) else "float32"
         ahead, back = tokens, tokens[packing.reverse]
         layers: list[Tensor] = []
         finals: list[tuple[LstmState, LstmState]] = []
         for number in range(self.layers):
             states = layer_states(state, number, packing.order)
-            outputs, final = self._run_layer(number, (ahead, back), packing.batch_sizes, states, precision)
+            outputs, final = self.run_layer(number, (ahead, back), packing.batch_sizes, states, precision)
             finals.append(final)
             if self.skip_connections and layers:
                 outputs = outputs[0] + ahead, outputs[1] + back
@@ -103,10 +102,28 @@ class LstmEncoder(ContextEncoder):
             layers.append(torch.cat([ahead, back[packing.reverse]], dim=1))
         return layers, join_directions(finals, packing.rank)
 
-    def _run_layer(
-        self, number: int, inputs: Pair, batch_sizes: Sequence[int], states: States, precision: Precision
+    def run_layer(
+        self,
+        number: int,
+        inputs: Pair,
+        batch_sizes: Sequence[int],
+        states: States,
+        precision: Precision | None = None,
     ) -> tuple[Pair, tuple[LstmState, LstmState]]:
-        """Both directions of a layer, by the fastest way that serves."""
+        """Both directions of a layer over packed rows of their own, by the fastest way that serves.
+
+        Args:
+            number: Which layer.
+            inputs: (N, P) of each direction, in the order it reads them.
+            batch_sizes: Rows of each step.
+            states: State of each direction before the first step.
+            precision: What to compute in; by default what torch's autocast asks for.
+
+        Returns:
+            Outputs (N, P) and final states of each direction; no skip connection is added.
+        """
+        if precision is None:
+            precision = "bfloat16" if torch.is_autocast_enabled(inputs[0].device.type) else "float32"
         pair = self._pair(number)
         learns = torch.is_grad_enabled() and any(
             tensor.requires_grad for tensor in (*inputs, *pair[0].parameters(), *pair[1].parameters())
@@ -129,7 +146,7 @@ class LstmEncoder(ContextEncoder):
 
     def _packed(self, number: int, pair: tuple[ProjectedLstm, ProjectedLstm], precision: Precision) -> PackedLayer:
         """A layer's packed weights, packed anew when they have changed."""
-        version = sum(parameter._version for layer in pair for parameter in layer.parameters())
+        version = weights_version(*pair)
         key = number, precision
         if key not in self._cache or self._cache[key][0] != version:
             self._cache[key] = version, PackedLayer(*pair, precision)

@@ -1,5 +1,7 @@
 """The character token encoder for inference: tables and packed layers."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -8,6 +10,7 @@ from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.char_cnn import Tables
 from polyseme.nn.kernels.dense import PackedDense
 from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.versions import Version, weights_version
 
 
 class FastWords(TokenEncoder):
@@ -23,7 +26,7 @@ class FastWords(TokenEncoder):
         self.dim = encoder.dim
         self.encoder = encoder
         self.precision = precision
-        self._version = -1
+        self._packed_version: Version | None = None
         self._tables: Tables | None = None
         self._bias = torch.empty(0)
         self._dense: list[PackedDense] = []
@@ -46,13 +49,17 @@ class FastWords(TokenEncoder):
             features = torch.cat([encoder.words(ids[:, 0]), features], dim=1)
         return projection(features)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what is packed out of copies and pickles: it holds addresses."""
+        return {**self.__dict__, "_tables": None, "_dense": [], "_packed_version": None}
+
     def _prepare(self) -> None:
         """Pack at the first use, and again when the weights have changed."""
-        version = sum(parameter._version for parameter in self.encoder.parameters())
-        if version == self._version:
+        version = weights_version(self.encoder)
+        if version == self._packed_version:
             return
         layers: list[nn.Module] = [*self.encoder.highways, self.encoder.projection]
         self._tables = Tables(self.encoder.characters.tables(), self.encoder.characters.padding_id)
         self._bias = self.encoder.characters.biases().detach()
         self._dense = [PackedDense(layer, self.precision) for layer in layers if isinstance(layer, Highway | nn.Linear)]
-        self._version = version
+        self._packed_version = version

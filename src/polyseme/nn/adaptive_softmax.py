@@ -1,11 +1,12 @@
 """Adaptive softmax: frequent words in full width, rare ones in clusters of narrower rows."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.softmax import Softmax
+from polyseme.nn.softmax import Softmax, full_nll
 
 NARROWING = 4.0
 """Each cluster's rows are this many times narrower than those of the one before (Grave et al. 2017, section 4)."""
@@ -24,6 +25,7 @@ class AdaptiveSoftmax(Softmax):
         super().__init__()
         self.vocabulary_size = vocabulary_size
         self.dim = dim
+        self.cutoffs = tuple(cutoffs)
         narrowest = dim // NARROWING ** len(cutoffs)
         narrowing = NARROWING if narrowest >= 1 else dim ** (1 / len(cutoffs))
         self.clusters = nn.AdaptiveLogSoftmaxWithLoss(
@@ -37,12 +39,38 @@ class AdaptiveSoftmax(Softmax):
 
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
         """Summed negative log-likelihood: only the clusters that hold a target are computed."""
-        return -self.log_probability(states, targets).sum()
+        head, tails = self._targets(targets)
+        total = full_nll(states, self.clusters.head.weight, self.clusters.head.bias, head)
+        for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
+            if len(rows):
+                table: Tensor = cluster[1].weight  # type: ignore[index]
+                narrow = cluster[0](states[rows])  # type: ignore[index]
+                total = total + full_nll(narrow, table, table.new_zeros(len(table)), words)
+        return total
 
-    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 4096) -> Tensor:
+    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
         """Log-probability (N,) of one word after each state, a few rows at a time to bound memory."""
         parts = [
-            self.clusters(some, wanted).output
+            self._log_probability(some, wanted)
             for some, wanted in zip(states.split(rows), targets.split(rows), strict=True)
         ]
         return torch.cat(parts)
+
+    def _log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
+        head, tails = self._targets(targets)
+        result: Tensor = self.clusters.head(states).log_softmax(dim=1).gather(1, head.unsqueeze(1)).squeeze(1)
+        for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
+            if len(rows):
+                within = cluster(states[rows]).log_softmax(dim=1).gather(1, words.unsqueeze(1)).squeeze(1)
+                result = result.index_add(0, rows, within)
+        return result
+
+    def _targets(self, targets: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """What the head predicts (N,), a word or a cluster; and for each cluster its rows and words within it."""
+        head = targets.clone()
+        tails = []
+        for number, (low, high) in enumerate(pairwise((*self.cutoffs, self.vocabulary_size))):
+            rows = ((targets >= low) & (targets < high)).nonzero().squeeze(1)
+            head[rows] = self.cutoffs[0] + number
+            tails.append((rows, targets[rows] - low))
+        return head, tails

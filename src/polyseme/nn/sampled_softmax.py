@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from polyseme.nn.softmax import CHUNK_NUMBERS, compute_type
+from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, log_of
 
 
 @dataclass(frozen=True)
@@ -82,35 +82,32 @@ class _SampledNll(torch.autograd.Function):
         dtype = compute_type(states)
         with torch.autocast(states.device.type, enabled=False):
             inputs = states.to(dtype)
-            table, table_bias = weight[negative_row].to(dtype), bias[negative_row]  # (S, P), (S,)
+            # One column more than there are negatives, for each state's own target.
+            table = nn.functional.pad(weight[negative_row], (0, 0, 0, 1)).to(dtype)  # (S + 1, P)
+            table_bias = nn.functional.pad(bias[negative_row], (0, 1)).to(dtype)  # (S + 1,)
             states_grad = torch.empty_like(states)
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
-            table_grad = torch.zeros_like(weight[negative_row])
-            table_bias_grad = torch.zeros_like(table_bias)
+            table_grad = torch.zeros(table.shape, dtype=weight.dtype, device=weight.device)
+            table_bias_grad = torch.zeros(table_bias.shape, dtype=weight.dtype, device=weight.device)
             total = states.new_zeros((), dtype=torch.float64)
-            size = max(1, CHUNK_NUMBERS // len(negative_row))
+            size = max(LEAST_ROWS, CHUNK_NUMBERS // len(table))
             for start in range(0, len(states), size):
                 part = slice(start, start + size)
-                wanted = weight[target_row[part]]  # (n, P)
-                target_logit = (states[part].to(weight.dtype) * wanted).sum(dim=1) + bias[target_row[part]]  # (n,)
-                logits = (inputs[part] @ table.t()).to(bias.dtype).add_(table_bias)  # (n, S)
+                wanted, some = weight[target_row[part]], states[part].to(weight.dtype)  # (n, P)
+                logits = torch.addmm(table_bias, inputs[part], table.t())  # (n, S + 1)
                 own = (hit[part] >= 0).nonzero().squeeze(1)
                 logits[own, hit[part][own]] = -math.inf
-                top = torch.maximum(logits.amax(dim=1), target_logit)
-                share = logits.sub_(top.unsqueeze(1)).exp_()
-                target_share = (target_logit - top).exp()
-                mass = share.sum(dim=1) + target_share
-                total += (top + mass.log() - target_logit).sum(dtype=torch.float64)
-                share.div_(mass.unsqueeze(1))
-                error = target_share / mass - 1  # (n,)
-                table_bias_grad += share.sum(dim=0)
-                bias_grad.index_add_(0, target_row[part], error)
-                weight_grad.index_add_(0, target_row[part], error.unsqueeze(1) * states[part].to(weight.dtype))
-                share = share.to(dtype)
-                states_grad[part] = (share @ table).to(weight.dtype) + error.unsqueeze(1) * wanted
+                logits[:, -1] = ((some * wanted).sum(dim=1) + bias[target_row[part]]).to(dtype)
+                share = logits.softmax(dim=1)
+                total -= log_of(share[:, -1])
+                error = (share[:, -1].to(weight.dtype) - 1).unsqueeze(1)  # (n, 1)
+                table_bias_grad += share.sum(dim=0, dtype=weight.dtype)
+                bias_grad.index_add_(0, target_row[part], error.squeeze(1))
+                weight_grad.index_add_(0, target_row[part], error * some)
+                states_grad[part] = (share @ table).to(weight.dtype) + error * wanted  # the last row of the table is 0
                 table_grad += share.t() @ inputs[part]
-            weight_grad.index_add_(0, negative_row, table_grad)
-            bias_grad.index_add_(0, negative_row, table_bias_grad)
+            weight_grad.index_add_(0, negative_row, table_grad[:-1])
+            bias_grad.index_add_(0, negative_row, table_bias_grad[:-1])
         ctx.save_for_backward(states_grad, weight_grad, bias_grad)
         return total.to(weight.dtype)
 

@@ -7,8 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-CHUNK_NUMBERS = 1 << 24
-"""Logits are made for about this many numbers at a time (64 MiB), however many words and tokens there are."""
+CHUNK_NUMBERS = 1 << 22
+"""Logits are made for about this many numbers at a time, however many words and tokens there are."""
+LEAST_ROWS = 128
+"""But for no fewer tokens: each chunk reads and writes the whole table once."""
 
 
 class Softmax(nn.Module, ABC):
@@ -24,6 +26,7 @@ class Softmax(nn.Module, ABC):
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
         """Negative log-likelihood of the targets (N,) after the states (N, P), summed; to be trained on."""
 
+    @abstractmethod
     def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
         """Log-probability of one word after each state, a few rows at a time to bound memory.
 
@@ -35,11 +38,6 @@ class Softmax(nn.Module, ABC):
         Returns:
             (N,)
         """
-        parts = [
-            self(some).gather(1, wanted.unsqueeze(1)).squeeze(1)
-            for some, wanted in zip(states.split(rows), targets.split(rows), strict=True)
-        ]
-        return torch.cat(parts)
 
 
 class FullSoftmax(Softmax):
@@ -56,16 +54,34 @@ class FullSoftmax(Softmax):
         """Log-probability of every word after each state: (..., P) to (..., V)."""
         return nn.functional.linear(states, self.weight, self.bias).log_softmax(dim=-1)
 
+    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
+        """See `Softmax`."""
+        parts = []
+        for some, wanted in zip(states.split(rows), targets.split(rows), strict=True):
+            logits = nn.functional.linear(some, self.weight, self.bias)  # (rows, V)
+            parts.append(logits.gather(1, wanted.unsqueeze(1)).squeeze(1) - logits.logsumexp(dim=1))
+        return torch.cat(parts)
+
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
         """Summed negative log-likelihood; the (N, V) logits never exist at once, not even for the gradient."""
-        total: Tensor = _FullNll.apply(states, self.weight, self.bias, targets)  # type: ignore[no-untyped-call]
-        return total
+        return full_nll(states, self.weight, self.bias, targets)
+
+
+def full_nll(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Cross entropy of states (N, P) against rows (V, P) and a bias (V,), summed, in memory that does not grow."""
+    total: Tensor = _FullNll.apply(states, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return total
 
 
 def compute_type(states: Tensor) -> torch.dtype:
     """What matrix products are computed in here: autocast's type inside it, else that of the states."""
     kind = states.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+
+
+def log_of(shares: Tensor) -> Tensor:
+    """The summed logarithm of probabilities, in double precision; one that vanished counts as the least there is."""
+    return shares.float().clamp(min=torch.finfo(torch.float32).tiny).log().sum(dtype=torch.float64)
 
 
 class _FullNll(torch.autograd.Function):
@@ -79,19 +95,15 @@ class _FullNll(torch.autograd.Function):
             states_grad = torch.empty_like(states)
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
             total = states.new_zeros((), dtype=torch.float64)
-            size = max(1, CHUNK_NUMBERS // len(weight))
+            table_bias = bias.to(dtype)
+            size = max(LEAST_ROWS, CHUNK_NUMBERS // len(weight))
             for start in range(0, len(states), size):
-                some, wanted = inputs[start : start + size], targets[start : start + size]
-                logits = (some @ table.t()).to(bias.dtype).add_(bias)  # (n, V)
-                top = logits.amax(dim=1, keepdim=True)
-                target_logit = logits.gather(1, wanted.unsqueeze(1))
-                share = logits.sub_(top).exp_()
-                mass = share.sum(dim=1, keepdim=True)
-                total += (top + mass.log() - target_logit).sum(dtype=torch.float64)
-                share.div_(mass)  # the gradient of the logits, but for the target's 1
-                share.scatter_add_(1, wanted.unsqueeze(1), share.new_full((len(wanted), 1), -1.0))
-                bias_grad += share.sum(dim=0)
-                share = share.to(dtype)
+                some, wanted = inputs[start : start + size], targets[start : start + size].unsqueeze(1)
+                share = torch.addmm(table_bias, some, table.t()).softmax(dim=1)  # (n, V)
+                total -= log_of(share.gather(1, wanted))
+                # The gradient of the logits is what each word got, less 1 for the word it was.
+                share.scatter_add_(1, wanted, share.new_full(wanted.shape, -1.0))
+                bias_grad += share.sum(dim=0, dtype=bias.dtype)
                 states_grad[start : start + size] = share @ table
                 weight_grad += share.t() @ some
         ctx.save_for_backward(states_grad, weight_grad, bias_grad)

@@ -1,6 +1,6 @@
 """Sentences to batches: few wasted steps, bounded memory, input order kept."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 
 from polyseme.errors import InputError
@@ -41,7 +41,7 @@ def windows(
 
 def by_length(sentences: Sequence[Sequence[str]], batch_tokens: int) -> list[list[int]]:
     """Cut sentences into batches of like length, longest first; empty ones are left out."""
-    order = sorted((i for i, s in enumerate(sentences) if s), key=lambda i: -len(sentences[i]))
+    order = sorted((i for i, s in enumerate(sentences) if len(s)), key=lambda i: -len(sentences[i]))
     batches: list[list[int]] = []
     room = 0
     for position in order:
@@ -61,7 +61,17 @@ def checked(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
             f"got the string {_shown(sentences)} where a list of sentences is expected; "
             "a sentence is a list of tokens: [['The', 'river', 'bank']]"
         )
+    if not isinstance(sentences, Iterable):
+        raise InputError(
+            f"got {_shown(sentences)} ({type(sentences).__name__}) where a list of sentences is expected; "
+            "a sentence is a list of tokens: [['The', 'river', 'bank']]"
+        )
     for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, Sized) or not isinstance(sentence, Iterable):
+            raise InputError(
+                f"sentence {number} is {_shown(sentence)} ({type(sentence).__name__}), not a list of tokens; "
+                "give a list of lists: [['The', 'river', 'bank']]"
+            )
         if isinstance(sentence, str):
             raise InputError(
                 f"sentence {number} is the string {_shown(sentence)}, not a list of tokens; "

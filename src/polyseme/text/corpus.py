@@ -100,6 +100,14 @@ class Corpus:
             return None
         return min(1.0, (self._size_before + (self._stream.tell() if self._stream else 0)) / self._size)
 
+    def facts(self) -> list[list[str | int]]:
+        """Name, size and time of change of each file, to tell whether the corpus is the same as before."""
+        found: list[list[str | int]] = []
+        for path in self._paths:
+            status = Path(path).stat() if path != _STDIN and Path(path).is_file() else None
+            found.append([path, status.st_size, status.st_mtime_ns] if status else [path])
+        return found
+
     def nonempty(self) -> Iterator[Sentence]:
         """Iterate, and raise `InputError` at the end if no sentence had a token."""
         tokens = 0

@@ -16,7 +16,7 @@ from polyseme.nn.kernels.packed import PRECISIONS, Precision, available
 from polyseme.nn.packing import Packing
 
 LENGTHS = (7, 1, 12, 3, 12, 5, 9, 2, 8, 8, 4, 1, 6)
-# Rounding is the same on both sides; sums differ in their order, and a value on the edge of two steps may go either way.
+# Rounding is the same on both sides; sums differ in their order, and a value between two steps may go either way.
 TOLERANCE = {"float32": 2e-6, "bfloat16": 2e-2, "int8": 6e-2}
 
 
@@ -151,7 +151,7 @@ def test_an_id_outside_the_table_is_refused() -> None:
         highway_layers=0,
     ).requires_grad_(False)
     for bad in (10, -1):
-        with pytest.raises(IndexError, match="character ids must lie within 0..9"):
+        with pytest.raises(IndexError, match=r"character ids must lie within 0\.\.9"):
             FastWords(plain, "float32")(torch.tensor([[1, bad, 9]]))
 
 

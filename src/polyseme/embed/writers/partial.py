@@ -113,7 +113,9 @@ class PartialFolder:
 
 
 def _write_json(path: Path, settings: Mapping[str, JSON]) -> None:
-    path.write_text(json.dumps(settings, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    # A file's name need not be Unicode; what of it is not, is escaped.
+    text = json.dumps(settings, ensure_ascii=False, indent=2) + "\n"
+    path.write_text(text, "utf-8", "backslashreplace")
 
 
 def _sync(path: Path) -> None:

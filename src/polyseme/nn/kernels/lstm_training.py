@@ -19,6 +19,7 @@ from polyseme.nn.kernels.lstm import (
 )
 from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
+from polyseme.nn.versions import weights_version
 
 
 def trained_layer(
@@ -57,7 +58,7 @@ class _Layer(torch.autograd.Function):
         )
         ctx.layers, ctx.batch_sizes, ctx.precision, ctx.saved = layers, batch_sizes, precision, saved
         ctx.save_for_backward(*tensors[:6], *outputs)
-        ctx.versions = [layer.weight_hh._version for layer in layers]
+        ctx.version = weights_version(*layers)
         return (*outputs, *finals[0], *finals[1])
 
     @staticmethod
@@ -65,7 +66,7 @@ class _Layer(torch.autograd.Function):
         *given, ahead, back = ctx.saved_tensors
         inputs, states, outputs = given[:2], (given[2:4], given[4:6]), (ahead, back)
         layers, precision = ctx.layers, ctx.precision
-        if ctx.versions != [layer.weight_hh._version for layer in layers]:
+        if ctx.version != weights_version(*layers):
             raise RuntimeError("the LSTM's weights were changed between its forward and its backward pass")
         job = new_job(layers[0], sizes := torch.tensor(ctx.batch_sizes, dtype=torch.int64))
         incoming = [gradient.contiguous() for gradient in gradients]
@@ -103,12 +104,12 @@ class _Layer(torch.autograd.Function):
             )
             state_gradients += [dhidden, dcells]
             if ctx.needs_input_grad[9 + 4 * number]:
-                weight_gradients += [
-                    _product(dgates.t(), inputs[number]),
-                    _product(dgates.t(), before),
-                    _product(projected.to(dgates.dtype).t(), emitted),
-                    dgates.sum(dim=0, dtype=torch.float32),
-                ]
+                # One pass over the gates for both weights and the bias, whose input is always 1.
+                joined = torch.cat([inputs[number], before, torch.ones(len(before), 1)], dim=1)
+                widths = [inputs[number].shape[1], layer.projection_dim, 1]
+                from_input, recurrent, bias = _product(dgates.t(), joined).split(widths, dim=1)
+                projection = _product(projected.to(dgates.dtype).t(), emitted)
+                weight_gradients += [from_input.contiguous(), recurrent.contiguous(), projection, bias.squeeze(1)]
             else:
                 weight_gradients += [None] * 4
         return None, None, None, *rows_gradients, *state_gradients, *weight_gradients

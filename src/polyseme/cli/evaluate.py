@@ -1,0 +1,72 @@
+"""``polyseme evaluate``: how well a model predicts a text."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from polyseme.cli.arguments import (
+    JsonFlag,
+    ModelArgument,
+    OptionsFile,
+    SoftmaxFile,
+    VocabularyFile,
+    model_path,
+)
+from polyseme.cli.embed import ReaderChoice, TokenizerChoice
+from polyseme.cli.progress import progress
+
+
+def evaluate(
+    model: ModelArgument,
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
+    ],
+    tokenize: Annotated[
+        TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
+    ] = None,
+    reader: Annotated[
+        ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+    ] = ReaderChoice.auto,
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    options: OptionsFile = None,
+    softmax: SoftmaxFile = None,
+    vocabulary: VocabularyFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Measure the perplexity of a text: forward, backward and average, always of the full softmax.
+
+    Perplexity is exp of the mean negative log-probability of the predictions: every token and, forward, the end
+    marker, backward, the begin marker. The average is the mean of the two perplexities, as the ELMo paper reports it.
+
+    Example: polyseme evaluate novel-model test.txt --tokenize en
+    """
+    from polyseme.formats.detect import open_model
+    from polyseme.text.corpus import Corpus
+    from polyseme.train.evaluate import evaluate as measure
+
+    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    with progress(f"evaluating {corpus}") as advance:
+
+        def sentences() -> Iterator[list[str]]:
+            for sentence in corpus.nonempty():
+                yield sentence.tokens
+                advance(len(sentence.tokens), corpus.share_read())
+
+        result = measure(opened, sentences(), device=device)
+    if corpus.repairs:
+        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    if as_json:
+        typer.echo(json.dumps({**result.facts(), "softmax_words": opened.config.vocabulary_size}))
+        return
+    typer.echo(f"{'perplexity (full softmax)':28}{'forward':>12}{'backward':>12}{'average':>12}")
+    rows = (
+        ("all predictions", result.forward, result.backward, result.average),
+        ("without <UNK>", result.forward_known, result.backward_known, result.average_known),
+    )
+    for name, *numbers in rows:
+        typer.echo(f"{name:28}" + "".join(f"{number:12.2f}" for number in numbers))
+    typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")

@@ -1,0 +1,80 @@
+"""``polyseme score``: how likely each token of a text is."""
+
+import json
+import math
+from typing import Annotated
+
+import typer
+
+from polyseme.cli.arguments import (
+    JsonFlag,
+    ModelArgument,
+    OptionsFile,
+    SoftmaxFile,
+    VocabularyFile,
+    model_path,
+)
+from polyseme.cli.embed import ReaderChoice, TokenizerChoice
+
+SENTENCES_AT_ONCE = 1024
+
+
+def score(
+    model: ModelArgument,
+    text: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
+    ],
+    tokenize: Annotated[
+        TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
+    ] = None,
+    reader: Annotated[
+        ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+    ] = ReaderChoice.auto,
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    options: OptionsFile = None,
+    softmax: SoftmaxFile = None,
+    vocabulary: VocabularyFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print each token's log-probability and surprisal, given the words before it and given the words after it.
+
+    Log-probabilities are natural, surprisal is in bits; a word outside the vocabulary is scored as <UNK> and marked
+    with a star. Text: a line a token, a blank line after each sentence. --json: a line a sentence.
+
+    Example: polyseme score novel-model lines.txt
+    """
+    from itertools import islice
+
+    from polyseme.embed.load import load
+    from polyseme.text.corpus import Corpus
+
+    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    embedder = load(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
+    words = embedder.model.vocabulary
+    if not as_json:
+        typer.echo(f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}")
+    sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens)
+    while some := list(islice(sentences, SENTENCES_AT_ONCE)):
+        for tokens, scores in zip(some, embedder.score(some), strict=True):
+            forward, backward = ([float(number) for number in column] for column in scores.T)
+            known = [words is not None and token in words for token in tokens]
+            if as_json:
+                record = {
+                    "tokens": tokens,
+                    "known": known,
+                    "forward": forward,
+                    "backward": backward,
+                    "forward_surprisal": [_bits(number) for number in forward],
+                    "backward_surprisal": [_bits(number) for number in backward],
+                }
+                typer.echo(json.dumps(record, ensure_ascii=False))
+                continue
+            for token, is_known, ahead, back in zip(tokens, known, forward, backward, strict=True):
+                name = token if is_known else f"{token} *"
+                typer.echo(f"{name:24}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
+            typer.echo("")
+
+
+def _bits(log_probability: float) -> float:
+    return -log_probability / math.log(2)

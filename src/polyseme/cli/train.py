@@ -1,0 +1,92 @@
+"""``polyseme train``: text in, a model folder out."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polyseme.cli.arguments import JsonFlag
+from polyseme.cli.embed import ReaderChoice, TokenizerChoice
+from polyseme.cli.settings_options import add_options
+from polyseme.errors import InputError
+from polyseme.train.settings import PRESETS, Preset, Settings
+
+INTERRUPTED = 130
+"""The exit code of a run that Ctrl-C ended."""
+
+
+def train(
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CORPUS...", help="Text: files, folders or - ; not needed with --resume.", show_default=False
+        ),
+    ] = None,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.", show_default=False)],
+    preset: Annotated[Preset, typer.Option(help="Sizes and settings to begin from.")] = "small",
+    tokenize: Annotated[
+        TokenizerChoice | None,
+        typer.Option(
+            help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
+        ),
+    ] = None,
+    reader: Annotated[
+        ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+    ] = ReaderChoice.auto,
+    heldout: Annotated[
+        list[str] | None,
+        typer.Option("--heldout", help="Held-out text; else a part of the corpus is held out.", show_default=False),
+    ] = None,
+    stop_words: Annotated[
+        Path | None, typer.Option(help="A file of words, one a line, to leave out of the text.")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="A model of any known format to go on from.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    as_json: JsonFlag = False,
+    **settings: Any,
+) -> None:
+    """Train a biLM on your own text.
+
+    Counts the corpus, builds vocabulary and characters, holds a part out, trains, and keeps the model that predicts
+    the held-out part best. Ctrl-C saves; --resume goes on. Several processes: torchrun --nproc-per-node 2 -m polyseme
+    train ...
+
+    Example: polyseme train novel.txt --tokenize en -o novel-model --preset tiny --time-budget 30m
+    """
+    from polyseme.cli.train_progress import TrainingDisplay
+    from polyseme.train.run import train as run
+
+    if not corpus and not resume:
+        raise InputError("no corpus given; name files or folders of text, or - for standard input")
+    with TrainingDisplay() as display:
+        outcome = run(
+            corpus or [],
+            output,
+            preset=preset,
+            heldout=heldout or [],
+            reader=reader.value,
+            tokenize=tokenize.value if tokenize else None,
+            stop_words=stop_words,
+            start=start,
+            resume=resume,
+            watcher=display,
+            **settings,
+        )
+    if not display.spoke:  # another process speaks
+        return
+    if as_json:
+        facts = {"output": str(outcome.output), "finished": outcome.finished, "updates": outcome.updates}
+        typer.echo(json.dumps({**facts, "heldout_perplexity": outcome.perplexity}))
+    elif outcome.finished:
+        typer.echo(f"{output}: trained, held-out perplexity {outcome.perplexity:.2f} (full softmax, average)", err=True)
+    if not outcome.finished:
+        typer.echo(f"{output}: stopped after update {outcome.updates:,}; go on with --resume", err=True)
+        sys.exit(INTERRUPTED)
+
+
+add_options(train, Settings, PRESETS)

@@ -1,0 +1,20 @@
+"""Training: text in, a model folder out.
+
+The package is what ``polyseme.train`` names, and calling it trains: see `polyseme.train.run.train`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _CallablePackage(ModuleType):
+    """A package and a function of one name: ``polyseme.train(...)`` beside ``polyseme.train.settings``."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        from polyseme.train.run import train
+
+        return train(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

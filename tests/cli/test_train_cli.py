@@ -1,0 +1,155 @@
+"""train, evaluate, score and substitutes as a person meets them."""
+
+import gzip
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+from chains import Chain, write
+
+from polyseme.cli.main import main
+
+CHAIN = Chain()
+MINI = (
+    *("--preset", "tiny", "--filters", "1:8,2:16", "--character-dim", "4", "--hidden-dim", "16", "--layers", "1"),
+    *("--projection-dim", "8", "--batch-tokens", "256", "--min-count", "1", "--epochs", "1", "--precision", "float32"),
+)
+
+
+class Run:
+    """What a command did."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def call(*arguments: object) -> Run:
+        monkeypatch.setattr(sys, "argv", ["polyseme", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return Run(int(left.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write(tmp_path / "text.txt", CHAIN.sentences(200, seed=1))
+
+
+def refused(result: Run, message: str) -> None:
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err
+
+
+def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    done = run("train", text, "-o", model, *MINI, "--json")
+    assert done.code == 0
+    assert "held-out perplexity (full softmax) forward" in done.err
+    assert "predicting 13 words" in done.err
+    facts = json.loads(done.out)
+    assert facts["finished"]
+    assert facts["heldout_perplexity"] > 1
+
+    measured = run("evaluate", model, text, "--json")
+    figures = json.loads(measured.out)
+    assert figures["average"] == pytest.approx((figures["forward"] + figures["backward"]) / 2)
+    assert figures["unknown_share"] == 0
+    plain = run("evaluate", model, text).out.splitlines()
+    assert plain[0].split() == ["perplexity", "(full", "softmax)", "forward", "backward", "average"]
+    assert plain[1].startswith("all predictions")
+    assert plain[2].startswith("without <UNK>")
+    assert plain[3].endswith("0.00% unknown to the vocabulary")
+
+    line = write(tmp_path / "line.txt", [["ba", "unheard", "ce"]])
+    scores = json.loads(run("score", model, line, "--json").out)
+    assert scores["tokens"] == ["ba", "unheard", "ce"]
+    assert scores["known"] == [True, False, True]
+    assert scores["forward_surprisal"][0] == pytest.approx(-scores["forward"][0] / math.log(2))
+    lines = run("score", model, line).out.splitlines()
+    assert lines[0].split() == ["token", "forward", "bits", "backward", "bits"]
+    assert lines[2].startswith("unheard *")
+
+    found = json.loads(run("substitutes", model, "ba [ce] di", "-k", 3, "--json").out)
+    assert [set(one) for one in found] == [{"word", "log_probability", "forward", "backward"}] * 3
+    assert len(run("substitutes", model, "ba [ce] di", "-k", 3).out.splitlines()) == 4
+    refused(run("substitutes", model, "no brackets"), "has no one word in brackets")
+
+
+def test_gzip_folders_and_heldout_text(run, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    write(folder / "a.txt", CHAIN.sentences(80, seed=1))
+    with gzip.open(folder / "b.txt.gz", "wt") as file:
+        file.write("zebra crossing\n" * 20)
+    heldout = write(tmp_path / "heldout.txt", [["zebra", "unheard"]] * 3)
+    done = run("train", folder, "-o", tmp_path / "model", "--heldout", heldout, *MINI)
+    assert done.code == 0
+    assert "held out: 6 tokens" in done.err
+    assert "zebra" in (tmp_path / "model" / "vocabulary.txt").read_text().split()
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    empty = write(tmp_path / "empty.txt", [])
+    refused(run("train", empty, "-o", model, *MINI), "empty.txt: no sentences; give text with at least one word")
+    single = write(tmp_path / "single.txt", [["just", "one"]])
+    refused(run("train", single, "-o", model, *MINI), "single.txt: 1 sentence, so that nothing can be held out; give")
+    refused(run("train", tmp_path / "none.txt", "-o", model, *MINI), "none.txt: no such file or folder")
+    refused(run("train", "-o", model, *MINI), "no corpus given; name files or folders of text")
+    refused(
+        run("train", text, "-o", model, *MINI, "--softmax", "adaptive"),
+        "cutoffs 4000,20000,100000 must stay below the vocabulary of 13 words; use --cutoffs 1,6",
+    )
+    refused(
+        run("train", text, "-o", model, *MINI, "--softmax", "sampled"),
+        "samples is 2,048 but the vocabulary has 13 words",
+    )
+    refused(run("train", text, "-o", model, *MINI, "--time-budget", "soon"), "'soon' is not a time; write 90m, 1h30m")
+    refused(run("train", text, "-o", model, *MINI, "--learning-rate", "-1"), "setting learning_rate: Input should be")
+    refused(
+        run("train", text, "-o", model, *MINI, "--resume"), "model.training: no such folder, so there is nothing to"
+    )
+    refused(
+        run("train", text, "-o", model, *MINI, "--layout", "rows", "--encoder", "gated-cnn"),
+        "layout 'rows' carries state, which a gated-cnn has none of",
+    )
+    refused(run("train", text, "-o", model, *MINI, "--device", "nowhere"), "device 'nowhere' cannot be used")
+    refused(run("train", text, "-o", tmp_path / "no" / "model", *MINI), "no: no such folder to write model into")
+    rare = write(tmp_path / "rare.txt", [[f"word{n}"] for n in range(30)])
+    refused(
+        run("train", rare, "-o", model, *[*MINI, "--min-count", "3"]),
+        "no word stands 3 times or more in it, so that there is nothing to predict",
+    )
+    model.mkdir()
+    refused(run("train", text, "-o", model, *MINI), "model: exists already; give the name of a new folder, or --resume")
+    model.rmdir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "rare.txt", "single.txt", "text.txt"]
+
+
+def test_a_line_of_a_million_characters(run, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("ba " * 150_000 + "x" * 550_000 + "\n" + "ba ce\n" * 40)
+    done = run("train", path, "-o", tmp_path / "model", *MINI, "--updates", 3)
+    assert done.code == 0, done.err
+
+
+def test_an_evaluated_model_must_have_a_softmax(run, golden: Path, text: Path) -> None:
+    refused(run("evaluate", golden / "allennlp" / "two_layers", text), "has no softmax, so it has no perplexity; give")
+
+
+def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
+    from polyseme.train.settings import Settings
+
+    shown = run("train", "--help").out
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert "--" + name.replace("_", "-") in shown

@@ -1,0 +1,201 @@
+"""Work is not lost: kills, Ctrl-C, NaN."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from chains import MINI, Chain, write
+
+import polyseme
+from polyseme.errors import FormatError, InputError
+from polyseme.train import checkpoint, loop
+from polyseme.train.loop import Diverged
+from polyseme.train.objective import Loss, Objective
+from polyseme.train.run import train
+from polyseme.train.watcher import Step, Watcher
+
+CHAIN = Chain()
+
+SCRIPT = """
+import sys, json
+import torch
+from polyseme.train.run import train
+from polyseme.train.watcher import Watcher
+torch.set_num_threads(1)
+
+class Slow(Watcher):
+    def step(self, step):
+        print(step.update, flush=True)
+        sys.stdin.readline()  # one update a line: the test decides when
+
+if __name__ == "__main__":
+    settings = json.loads(sys.argv[3])
+    outcome = train([sys.argv[1]], sys.argv[2], watcher=Slow(), **settings)
+    print("finished" if outcome.finished else "interrupted", flush=True)
+"""
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write(tmp_path / "text.txt", CHAIN.sentences(250, seed=1))
+
+
+def _settings(**settings: Any) -> dict[str, Any]:
+    return {**MINI, "epochs": 2, "dropout": 0.1, "batch_tokens": 128, "checkpoint_every": 1e-6, **settings}
+
+
+class _Run:
+    """A training process that makes one update at a time."""
+
+    def __init__(self, text: Path, output: Path, **settings: Any) -> None:
+        arguments = [sys.executable, "-c", SCRIPT, str(text), str(output), json.dumps(_settings(**settings))]
+        self.process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def until(self, update: int) -> None:
+        while int(self.line()) < update:
+            self.go()
+
+    def kill(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> str:
+        out, _ = self.process.communicate("\n" * 100_000)
+        return out.split()[-1] if out.split() else ""
+
+
+def _losses(output: Path) -> list[dict[str, Any]]:
+    records = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if k not in ("elapsed", "tokens_per_second")} for r in records]
+
+
+@pytest.mark.parametrize("settings", [{}, {"layout": "rows", "softmax": "sampled"}], ids=["sentences", "rows"])
+def test_a_killed_run_goes_on_to_the_very_same_model(settings: dict[str, Any], text: Path, tmp_path: Path) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        train([text], tmp_path / "unbroken", **_settings(**settings))
+    finally:
+        torch.set_num_threads(threads)
+    run = _Run(text, tmp_path / "broken", **settings)
+    run.until(7)
+    run.go()
+    time.sleep(0.01)  # somewhere in an update or in writing a checkpoint
+    run.kill(signal.SIGKILL)
+    run.process.wait()
+    assert run.process.stdin is not None
+    assert run.process.stdout is not None
+    run.process.stdin.close()
+    run.process.stdout.close()
+    assert (tmp_path / "broken.training" / checkpoint.FILE).exists()
+    again = _Run(text, tmp_path / "broken", resume=True, **settings)
+    assert int(again.line()) >= 7
+    assert again.end() == "finished"
+    assert _losses(tmp_path / "broken") == _losses(tmp_path / "unbroken")
+    for name in ("model.safetensors", "vocabulary.txt", "config.json"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes()
+
+
+def test_ctrl_c_saves_and_leaves_a_usable_model(text: Path, tmp_path: Path) -> None:
+    run = _Run(text, tmp_path / "model", checkpoint_every=1e6)
+    run.until(3)
+    run.kill(signal.SIGINT)
+    assert run.end() == "interrupted"
+    assert len(polyseme.load(tmp_path / "model").embed([["ba", "ce"]])[0]) == 2
+    assert train([], tmp_path / "model", resume=True).finished
+
+
+class _Stop(Watcher):
+    """Breaks off after an update, as a power cut would."""
+
+    def __init__(self, update: int) -> None:
+        self.update, self.notes = update, list[str]()
+
+    def step(self, step: Step) -> None:
+        if step.update == self.update:
+            raise RuntimeError("power cut")
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Path, tmp_path: Path) -> None:
+    output = tmp_path / "model"
+    with pytest.raises(RuntimeError, match="power cut"):
+        train([text], output, watcher=_Stop(2), **_settings())
+    before = {path: path.read_bytes() for path in (tmp_path / "model.training").rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=r"model.training: this run was begun with hidden_dim 48, not 64; resume it"):
+        train([text], output, resume=True, **_settings(hidden_dim=64))
+    other = write(tmp_path / "other.txt", CHAIN.sentences(5, seed=1))
+    with pytest.raises(InputError, match=r"this run was begun with corpus \['.*text.txt'\], not \['.*other.txt'\]"):
+        train([other], output, resume=True)
+    with pytest.raises(InputError, match=r"model.training: an interrupted run is here; go on with --resume"):
+        train([text], output, **_settings())
+    assert before == {path: path.read_bytes() for path in before}
+    assert train([text], output, resume=True, **_settings()).finished
+    with pytest.raises(InputError, match=r"model: is complete, so there is nothing to resume"):
+        train([text], output, resume=True)
+    with pytest.raises(InputError, match=r"model: exists already; give the name of a new folder"):
+        train([text], output, **_settings())
+
+
+def test_a_damaged_checkpoint_is_named(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="power cut"):
+        train([text], tmp_path / "model", watcher=_Stop(2), **_settings())
+    (tmp_path / "model.training" / checkpoint.FILE).write_bytes(b"nothing")
+    with pytest.raises(FormatError, match=r"checkpoint.pt: not a checkpoint"):
+        train([text], tmp_path / "model", resume=True)
+
+
+def test_nan_goes_back_to_the_last_good_state_with_a_lower_rate(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    plain = Objective.__call__
+
+    def sometimes(self: Objective, *arguments: Any) -> Loss:
+        nonlocal calls
+        calls += 1
+        loss = plain(self, *arguments)
+        return Loss(loss.total * math.nan, loss.predictions, loss.softmax_rows) if calls in (6, 9) else loss
+
+    monkeypatch.setattr(Objective, "__call__", sometimes)
+    watcher = _Stop(-1)
+    outcome = train([text], tmp_path / "model", watcher=watcher, **_settings())
+    assert outcome.finished
+    assert watcher.notes == [
+        "the loss became nan at update 5; went back to update 5 with 0.5 of the rate",
+        "the loss became nan at update 7; went back to update 7 with 0.25 of the rate",
+    ]
+    setbacks = [record for record in _losses(tmp_path / "model") if record["kind"] == "setback"]
+    assert [record["rate_scale"] for record in setbacks] == [0.5, 0.25]
+
+
+def test_a_run_that_always_diverges_ends_with_one_clear_line(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_DIVERGED", -1.0)
+    with pytest.raises(Diverged, match=r"training diverged 9 times, last at update 1 .* begin with a lower"):
+        train([text], tmp_path / "model", **_settings())

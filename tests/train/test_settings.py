@@ -1,0 +1,54 @@
+"""Settings and the schedule."""
+
+import pytest
+
+from polyseme.errors import InputError
+from polyseme.train.schedule import learning_rate, share_done
+from polyseme.train.settings import PRESETS, settings_of
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [("90m", 5400), ("1h30m", 5400), ("45s", 45), ("2d", 172_800), ("12.5", 12.5), (3, 3)]
+)
+def test_times(written: object, seconds: float) -> None:
+    assert settings_of(time_budget=written).time_budget == seconds
+
+
+def test_presets_and_what_is_given() -> None:
+    assert settings_of("original").layout == "rows"
+    assert settings_of("tiny", filters="1:4,3:8").filters == ((1, 4), (3, 8))
+    assert settings_of("tiny", cutoffs="10,20").cutoffs == (10, 20)
+    assert settings_of("medium", hidden_dim=None).hidden_dim == PRESETS["medium"]["hidden_dim"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"hiden_dim": 4}, r"^unknown setting 'hiden_dim'; there are characters, max_characters"),
+        ({"filters": "wide"}, r"^setting filters: 'wide' are no filters; write width:count"),
+        ({"cutoffs": "20,10"}, r"^cutoffs \(20, 10\) must be positive and rise"),
+        ({"filters": "60:4"}, r"^a filter of width 60 does not fit into max_characters 50"),
+        ({"dropout": 1.0}, r"^setting dropout: Input should be less than 1; got 1.0"),
+    ],
+)
+def test_what_is_not_possible_is_named(given: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        settings_of(**given)
+    with pytest.raises(InputError, match=r"^unknown preset 'huge'; choose one of tiny, small, medium, original"):
+        settings_of("huge")  # type: ignore[arg-type]
+
+
+def test_the_rate_rises_over_the_warm_up_and_falls_to_almost_nothing() -> None:
+    settings = settings_of(learning_rate=1.0, warmup=10)
+    assert learning_rate(settings, update=4, share=0.0) == pytest.approx(0.5)
+    assert learning_rate(settings, update=500, share=0.5) == pytest.approx(0.5)
+    assert learning_rate(settings, update=900, share=1.0) == pytest.approx(0.01)
+    # A short run does not spend itself on the warm-up.
+    assert learning_rate(settings_of(learning_rate=1.0, warmup=1000), update=3, share=0.05) > 0.99
+
+
+def test_the_share_done_is_that_of_the_nearest_limit() -> None:
+    settings = settings_of(epochs=10, updates=1000, time_budget=100)
+    assert share_done(settings, epoch=1, epoch_share=0.5, update=10, elapsed=1) == pytest.approx(0.15)
+    assert share_done(settings, epoch=1, epoch_share=0.5, update=10, elapsed=90) == pytest.approx(0.9)
+    assert share_done(settings, epoch=1, epoch_share=0.5, update=1500, elapsed=9) == 1.0

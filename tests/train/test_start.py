@@ -1,0 +1,90 @@
+"""Going on from weights of any format."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from chains import MINI, Chain, write
+from conftest import GOLDEN
+
+from polyseme.errors import InputError
+from polyseme.formats import bilm_hdf5
+from polyseme.formats.detect import open_model
+from polyseme.train.run import train
+
+LEARN: dict[str, Any] = {
+    "preset": "tiny",
+    "precision": "float32",
+    "min_count": 1,
+    "epochs": 1,
+    "batch_tokens": 256,
+    "learning_rate": 0.005,
+}
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write(tmp_path / "text.txt", Chain().sentences(150, seed=1))
+
+
+@pytest.mark.parametrize("source", ["allennlp/two_layers", "many_langs/words_and_characters"])
+def test_foreign_weights_get_a_fresh_softmax_and_learn(source: str, text: Path, tmp_path: Path) -> None:
+    start = open_model(GOLDEN / source)
+    train([text], tmp_path / "model", start=GOLDEN / source, **LEARN)
+    trained = open_model(tmp_path / "model")
+    assert trained.vocabulary is not None
+    assert len(trained.vocabulary) == 13
+    changed = [
+        name
+        for name, tensor in start.bilm.state_dict().items()
+        if not name.startswith("softmax") and not torch.equal(tensor, trained.bilm.state_dict()[name])
+    ]
+    assert any(name.startswith("token_encoder.") for name in changed)
+    assert any(name.startswith("encoder.backward_layers.1.") for name in changed)
+
+
+@pytest.mark.parametrize(
+    ("freeze", "stays", "learns"),
+    [
+        ("tokens", ("token_encoder.",), ("encoder.forward_layers.0.", "softmax.")),
+        ("layers", ("token_encoder.", "encoder.forward_layers.0."), ("encoder.backward_layers.1.", "softmax.")),
+        ("encoder", ("token_encoder.", "encoder."), ("softmax.",)),
+    ],
+)
+def test_frozen_parts_stay(
+    freeze: str, stays: tuple[str, ...], learns: tuple[str, ...], text: Path, tmp_path: Path
+) -> None:
+    train([text], tmp_path / "first", **MINI | {"layers": 2, "epochs": 1})
+    before = open_model(tmp_path / "first").bilm.state_dict()
+    train([text], tmp_path / "second", start=tmp_path / "first", freeze=freeze, **LEARN)
+    after = open_model(tmp_path / "second").bilm.state_dict()
+    for name, tensor in before.items():
+        if name.startswith(stays):
+            assert torch.equal(tensor, after[name]), name
+    for part in learns:
+        assert any(not torch.equal(t, after[n]) for n, t in before.items() if n.startswith(part)), part
+
+
+def test_a_trained_model_goes_back_to_hdf5(text: Path, tmp_path: Path) -> None:
+    train([text], tmp_path / "model", start=GOLDEN / "allennlp" / "two_layers", **LEARN)
+    model = open_model(tmp_path / "model")
+    bilm_hdf5.write(model, tmp_path / "hdf5")
+    back = open_model(tmp_path / "hdf5")
+    for name, tensor in model.bilm.state_dict().items():
+        assert torch.equal(tensor, back.bilm.state_dict()[name]) or name == "token_encoder.characters.embedding.weight"
+    assert back.vocabulary is not None
+    assert model.vocabulary is not None
+    assert back.vocabulary.words == model.vocabulary.words
+
+
+def test_sizes_are_settled_by_the_model_to_go_on_from(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^hidden_dim is settled by the model .*two_layers to go on from; leave it"):
+        train([text], tmp_path / "model", start=GOLDEN / "allennlp" / "two_layers", hidden_dim=3)
+    assert not (tmp_path / "model.training").exists()
+
+
+def test_only_lstms_with_a_full_softmax_can_be_hdf5(text: Path, tmp_path: Path) -> None:
+    train([text], tmp_path / "gru", **MINI | {"encoder": "gru", "epochs": 1})
+    with pytest.raises(InputError, match=r"HDF5 readers know LSTMs with a full softmax, not a gru encoder"):
+        bilm_hdf5.write(open_model(tmp_path / "gru"), tmp_path / "out")

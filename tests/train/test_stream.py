@@ -1,0 +1,84 @@
+"""The order of batches."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from polyseme.train.settings import settings_of
+from polyseme.train.stream import RowStream, SentenceBatch, SentenceStream, open_stream
+from polyseme.train.text_store import BEGIN, END, TextPart
+
+
+def _part(sentences: int = 300) -> TextPart:
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(1, 30, sentences)
+    words = iter(range(2, 10_000))
+    types = [np.array([BEGIN, *islice(words, int(length)), END], dtype=np.int32) for length in lengths]
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in types])])
+    return TextPart(np.concatenate(types), starts)
+
+
+def test_an_epoch_of_sentences_holds_every_sentence_once_in_batches_within_the_budget() -> None:
+    part = _part()
+    stream = SentenceStream(part, settings_of(batch_tokens=64), 1)
+    seen: list[int] = []
+    shares = []
+    for share, places in stream.groups(0, 0):
+        (place,) = places
+        batch = stream.read(place)
+        assert len(batch.types) == sum(batch.lengths) <= 64
+        np.testing.assert_array_equal(batch.types, np.concatenate([part.sentence(number) for number in place.numbers]))
+        seen += place.numbers.tolist()
+        shares.append(share)
+    assert sorted(seen) == list(range(300))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    other = [number for _, places in stream.groups(1, 0) for number in places[0].numbers.tolist()]
+    assert other != seen
+
+
+@pytest.mark.parametrize("layout", ["sentences", "rows"])
+def test_a_stream_goes_on_exactly_where_it_is_told_to(layout: str) -> None:
+    stream = open_stream(_part(), settings_of(batch_tokens=64, layout=layout, rows=3, steps_a_row=5), 2)
+    whole = list(stream.groups(2, 0))
+    later = list(stream.groups(2, 7))
+    assert len(later) == len(whole) - 7
+    for (share, places), (other_share, others) in zip(whole[7:], later, strict=True):
+        assert share == other_share
+        for one, two in zip(places, others, strict=True):
+            first, second = stream.read(one), stream.read(two)
+            for name in vars(first):
+                np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_processes_share_a_group_and_together_see_everything() -> None:
+    part = _part()
+    alone = SentenceStream(part, settings_of(batch_tokens=64), 1)
+    together = SentenceStream(part, settings_of(batch_tokens=64), 4)
+    one = [place.numbers.tolist() for _, places in alone.groups(0, 0) for place in places]
+    two = [place.numbers.tolist() for _, places in together.groups(0, 0) for place in places]
+    assert one == two
+
+
+def test_rows_run_on_from_batch_to_batch_in_both_directions() -> None:
+    part = _part()
+    stream = RowStream(part, settings_of(rows=4, steps_a_row=7, layout="rows"), 2)
+    batches = [stream.read(place) for _, places in stream.groups(0, 0) for place in places if place.numbers[0] == 1]
+    ahead = np.concatenate([batch.ahead for batch in batches], axis=1)
+    back = np.concatenate([batch.back for batch in batches], axis=1)
+    np.testing.assert_array_equal(ahead, back[:, ::-1])  # the same rows, read from the other end
+    ring = np.concatenate([part.types, part.types])
+    for row, following in zip(ahead, np.concatenate([batch.ahead_next for batch in batches], axis=1), strict=True):
+        place = next(i for i in range(len(part.types)) if (ring[i : i + len(row)] == row).all())
+        np.testing.assert_array_equal(following, ring[place + 1 : place + 1 + len(row)])
+    previous = np.concatenate([batch.back_next for batch in batches], axis=1)
+    np.testing.assert_array_equal(previous[:, :-1], back[:, 1:])
+
+
+def test_a_sentence_longer_than_a_batch_stands_in_pieces() -> None:
+    types = np.arange(1000, dtype=np.int32)
+    stream = SentenceStream(TextPart(types, np.array([0, 1000])), settings_of(batch_tokens=100, max_sentence=90), 1)
+    batches = [stream.read(places[0]) for _, places in stream.groups(0, 0)]
+    assert all(isinstance(batch, SentenceBatch) and len(batch.types) <= 100 for batch in batches)
+    np.testing.assert_array_equal(np.sort(np.concatenate([batch.types for batch in batches])), types)
