@@ -6,6 +6,7 @@
     ├── InputError      text or an argument is not what was expected (also a ValueError)
     ├── FormatError     a model or data file is not what it claims to be (also a ValueError)
     ├── OutputError     a result could not be written; what was written so far is kept (also an OSError)
+    ├── Diverged        training went wrong again and again, however low the learning rate
     └── MissingPart     an optional package or a part of a model (a softmax, a vocabulary) is not there
 
 Every message says where, what was got, what was expected and what to do. The command line prints it as one line and
@@ -31,3 +32,7 @@ class OutputError(PolysemeError, OSError):
 
 class MissingPart(PolysemeError):  # noqa: N818 - it names what is missing, not what went wrong
     """An optional package, or a part of a model such as its softmax, is not there."""
+
+
+class Diverged(PolysemeError):  # noqa: N818 - it says what happened
+    """Training went wrong again and again, however low the learning rate."""

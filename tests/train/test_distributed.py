@@ -69,4 +69,4 @@ def test_two_processes_give_the_model_of_one_with_both_batches(tmp_path: Path) -
         assert max(float((tensor - halves[name]).abs().max()) for name, tensor in weights.items()) > 1e-4
         figures = [_heldout(one), _heldout(Path(two))]
         assert figures[0]["forward"] == pytest.approx(figures[1]["forward"], rel=1e-5)
-        assert figures[0]["tokens"] == figures[1]["tokens"]
+        assert figures[0]["heldout_tokens"] == figures[1]["heldout_tokens"]

@@ -15,9 +15,8 @@ import torch
 from chains import MINI, Chain, write
 
 import polyseme
-from polyseme.errors import FormatError, InputError
+from polyseme.errors import Diverged, FormatError, InputError
 from polyseme.train import checkpoint, loop
-from polyseme.train.loop import Diverged
 from polyseme.train.objective import Loss, Objective
 from polyseme.train.run import train
 from polyseme.train.watcher import Step, Watcher

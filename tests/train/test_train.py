@@ -103,7 +103,7 @@ def test_a_time_budget_ends_the_run(texts: tuple[Path, Path], tmp_path: Path) ->
     outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000)
     assert outcome.finished
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
-    assert records[-1]["elapsed"] >= 1.5
+    assert records[-1]["elapsed"] >= 0.75  # half of it at most is kept back for the last held-out figure
     rates = [record["rate"] for record in records if record["kind"] == "training"]
     assert not rates or rates[-1] < MINI["learning_rate"]
 

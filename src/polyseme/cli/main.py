@@ -7,6 +7,7 @@ import typer
 
 import polyseme
 from polyseme.cli import convert, embed, evaluate, info, score, substitutes, train
+from polyseme.cli.settings_options import SettingsCommand
 from polyseme.errors import PolysemeError
 
 # Typer carries a copy of click; this is the one place where its base class for wrong usage can be had from outside.
@@ -22,7 +23,7 @@ app = typer.Typer(
 app.command("embed")(embed.embed)
 app.command("info")(info.info)
 app.command("convert")(convert.convert)
-app.command("train")(train.train)
+app.command("train", cls=SettingsCommand)(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("substitutes")(substitutes.substitutes)

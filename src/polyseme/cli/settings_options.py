@@ -1,31 +1,46 @@
-"""Command-line options made from a settings model: each setting is written down once, beside its field."""
+"""Command-line options made from the training settings: each setting is written down once, beside its field."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
-from pydantic import BaseModel
+from typer.core import TyperCommand
 
 
-def add_options(
-    function: Callable[..., None], settings: type[BaseModel], presets: Mapping[Any, Mapping[str, Any]]
-) -> Callable[..., None]:
-    """Give a command one option for each field of a settings model.
+class SettingsCommand(TyperCommand):
+    """A command with one more option for each training setting.
 
-    The command gets them as keywords, None where the option was not given, so that a preset can fill it in.
-
-    Args:
-        function: A command that takes ``**settings``.
-        settings: The model; the type, the description and the default of each field make the option.
-        presets: By name, the fields that each sets otherwise; the help says so.
+    The command gets them as keywords, None where an option was not given, so that a preset can fill it in. They are
+    made when the command is asked for: `polyseme --help` does not wait for the settings.
     """
-    own = inspect.signature(function)
-    parameters = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    for name, field in settings.model_fields.items():
+
+    _complete = False
+
+    def get_params(self, ctx: Any) -> Any:
+        """The command's own parameters, then the settings."""
+        if not self._complete:
+            from polyseme.cli.train import train
+
+            self._complete = True
+            app = typer.Typer(add_completion=False)
+            app.command()(_with_settings(train))
+            whole = typer.main.get_command(app)
+            self.params, self.callback = whole.params, whole.callback
+        return super().get_params(ctx)
+
+
+def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
+    """A function that takes ``**settings``, with a parameter for each of them in its signature."""
+    from polyseme.train.settings import PRESETS, Settings
+
+    parameters = [
+        p for p in inspect.signature(function).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    for name, field in Settings.model_fields.items():
         option = typer.Option(
             "--" + name.replace("_", "-"),
-            help=f"{field.description} {_defaults(name, field.default, presets)}".rstrip(),
+            help=f"{field.description} {_defaults(name, field.default, PRESETS)}".rstrip(),
             show_default=False,
             rich_help_panel="Settings",
         )
@@ -33,9 +48,13 @@ def add_options(
         annotation: Any = Annotated[kind, option]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
 
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
-    return function
+    def command(*arguments: Any, **options: Any) -> None:
+        function(*arguments, **options)
+
+    command.__doc__ = function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
 
 
 def _typed(annotation: Any) -> Any:

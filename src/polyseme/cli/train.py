@@ -1,7 +1,9 @@
 """``polyseme train``: text in, a model folder out."""
 
+import inspect
 import json
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +11,19 @@ import typer
 
 from polyseme.cli.arguments import JsonFlag
 from polyseme.cli.embed import ReaderChoice, TokenizerChoice
-from polyseme.cli.settings_options import add_options
 from polyseme.errors import InputError
-from polyseme.train.settings import PRESETS, Preset, Settings
 
 INTERRUPTED = 130
 """The exit code of a run that Ctrl-C ended."""
+
+
+class PresetChoice(StrEnum):
+    """The presets by name."""
+
+    tiny = "tiny"
+    small = "small"
+    medium = "medium"
+    original = "original"
 
 
 def train(
@@ -26,7 +35,7 @@ def train(
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.", show_default=False)],
-    preset: Annotated[Preset, typer.Option(help="Sizes and settings to begin from.")] = "small",
+    preset: Annotated[PresetChoice, typer.Option(help="Sizes and settings to begin from.")] = PresetChoice.small,
     tokenize: Annotated[
         TokenizerChoice | None,
         typer.Option(
@@ -67,7 +76,7 @@ def train(
         outcome = run(
             corpus or [],
             output,
-            preset=preset,
+            preset=preset.value,
             heldout=heldout or [],
             reader=reader.value,
             tokenize=tokenize.value if tokenize else None,
@@ -89,4 +98,7 @@ def train(
         sys.exit(INTERRUPTED)
 
 
-add_options(train, Settings, PRESETS)
+# The command line learns of the settings from their own fields; see `polyseme.cli.settings_options`.
+train.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [p for p in inspect.signature(train).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+)

@@ -55,10 +55,21 @@ class GruEncoder(ContextEncoder):
         finals: list[Tensor] = []
         for number in range(self.layers):
             before = (None, None) if state is None else state.parts[0][number, packing.order].chunk(2, dim=1)
-            ahead_out, ahead_state = self.forward_layers[number](ahead, packing.batch_sizes, before[0])
-            back_out, back_state = self.backward_layers[number](back, packing.batch_sizes, before[1])
-            ahead = ahead_out + ahead if number else ahead_out
-            back = back_out + back if number else back_out
+            outputs, after = self.run_layer(number, (ahead, back), packing.batch_sizes, (before[0], before[1]))
+            ahead = outputs[0] + ahead if number else outputs[0]
+            back = outputs[1] + back if number else outputs[1]
             layers.append(torch.cat([ahead, back[packing.reverse]], dim=1))
-            finals.append(torch.cat([ahead_state, back_state], dim=1)[packing.rank])
+            finals.append(torch.cat(after, dim=1)[packing.rank])
         return layers, EncoderState((torch.stack(finals),))
+
+    def run_layer(
+        self,
+        number: int,
+        inputs: tuple[Tensor, Tensor],
+        batch_sizes: Sequence[int],
+        states: tuple[Tensor | None, Tensor | None],
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Both directions of a layer over packed rows of their own; as `LstmEncoder.run_layer`."""
+        ahead, ahead_state = self.forward_layers[number](inputs[0], batch_sizes, states[0])
+        back, back_state = self.backward_layers[number](inputs[1], batch_sizes, states[1])
+        return (ahead, back), (ahead_state, back_state)

@@ -39,6 +39,8 @@ class Progress:
     """Of the smoothed training loss."""
     evaluated_update: int = -1
     """The update after which the held-out text was measured last."""
+    evaluated_elapsed: float = 0.0
+    """And the time then."""
     evaluation_seconds: float = 0.0
     """What the last held-out figure took."""
     recent: list[list[float]] = field(default_factory=list)

@@ -5,25 +5,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
-from polyseme.errors import PolysemeError
+from polyseme.errors import Diverged
 from polyseme.formats.model import Model
-from polyseme.nn.sampled_softmax import Negatives
 from polyseme.train import checkpoint
 from polyseme.train.build import set_trained, softmax_kind
 from polyseme.train.checkpoint import Progress
 from polyseme.train.distributed import World
 from polyseme.train.evaluate import evaluate_heldout
-from polyseme.train.objective import Objective, RowGradient
-from polyseme.train.optimizers import Optimizer, clip_norm, merge
 from polyseme.train.publish import publish
 from polyseme.train.records import Log
 from polyseme.train.schedule import learning_rate, share_done
 from polyseme.train.settings import Settings
-from polyseme.train.stream import Place, open_stream
+from polyseme.train.stream import Place
 from polyseme.train.text_store import TextStore, pieces
+from polyseme.train.update import Updater, WentWrong
 from polyseme.train.watcher import Step, Watcher
 
 RECORD_EVERY = 20
@@ -31,11 +26,7 @@ RECORD_EVERY = 20
 _SMOOTHING = 0.98
 _DIVERGED = 1.0  # nats above the lowest smoothed loss
 _MOST_SETBACKS = 8
-_EVALUATION_SHARE = 0.02  # of a time budget, for each of its ten held-out figures
-
-
-class Diverged(PolysemeError):  # noqa: N818 - it says what happened
-    """Training went wrong again and again, however low the learning rate."""
+_EVALUATION_SHARE = 0.1  # of a time budget that held-out figures on the way may take
 
 
 class Trainer:
@@ -67,9 +58,7 @@ class Trainer:
         self.kind = softmax_kind(settings, len(store.vocabulary)) if not model.config.softmax_cutoffs else "adaptive"
         self.bilm = model.bilm.to(world.device)
         set_trained(self.bilm, settings.freeze)
-        self.objective = Objective(self.bilm, store, dropout=settings.dropout, device=world.device)
-        self.optimizer = Optimizer(self.bilm, settings, by_rows=self.kind == "sampled")
-        self.stream = open_stream(store.training, settings, world.size * settings.accumulate)
+        self.updater = Updater(self.bilm, store, settings, world, kind=self.kind)
         self.heldout = pieces(store.heldout, settings.max_sentence)
         self.progress = Progress()
         self.interrupted = False
@@ -77,9 +66,8 @@ class Trainer:
 
     def run(self, *, resume: bool) -> bool:
         """Train until done; gives whether the run came to its end, rather than being interrupted."""
-        path = self.folder / checkpoint.FILE
-        if resume and path.exists():
-            self._restore(*checkpoint.load(path))
+        if resume and (self.folder / checkpoint.FILE).exists():
+            self._restore()
             self.watcher.note(f"going on after update {self.progress.update:,}, epoch {self.progress.epoch + 1}")
         else:
             self._save()
@@ -87,15 +75,17 @@ class Trainer:
         self._began = time.monotonic() - self.progress.elapsed
         self._saved = time.monotonic()
         try:
-            while not self._finished():
+            while True:
                 try:
-                    if not self._epoch():
-                        return False
-                except _NotFinite as reason:
+                    if not self._finished():
+                        if not self._epoch():
+                            return False
+                    elif self.progress.evaluated_update != self.progress.update:
+                        self._evaluate()
+                    else:
+                        return True
+                except WentWrong as reason:
                     self._roll_back(str(reason))
-            if self.progress.evaluated_update != self.progress.update:
-                self._evaluate()
-            return True
         finally:
             if self.log:
                 self.log.close()
@@ -113,8 +103,8 @@ class Trainer:
         """Go on to the end of the epoch or of the run; False when interrupted."""
         p = self.progress
         if p.group == 0:
-            self.objective.forget()
-        for epoch_share, places in self.stream.groups(p.epoch, p.group):
+            self.updater.objective.forget()
+        for epoch_share, places in self.updater.stream.groups(p.epoch, p.group):
             share = self._share()
             self._update(places, share)
             p.group += 1
@@ -143,49 +133,26 @@ class Trainer:
         """Whether a held-out figure is due after this update."""
         if self.settings.evaluate_every:
             return self.progress.update % self.settings.evaluate_every == 0
-        tenths = [math.floor(share * 10) for share in (before, after)]
-        budget = self.settings.time_budget
-        affordable = budget is not None and self.progress.evaluation_seconds < _EVALUATION_SHARE * budget
-        return affordable and tenths[0] < tenths[1] < 10
+        if self.settings.time_budget is None:
+            return False
+        p = self.progress
+        affordable = p.evaluation_seconds < _EVALUATION_SHARE * (p.elapsed - p.evaluated_elapsed)
+        return affordable and math.floor(before * 10) < math.floor(after * 10) < 10
 
     def _update(self, places: list[Place], share: float) -> None:
-        """One update: the gradients of all batches of a group, summed over processes, and a step."""
-        p, settings = self.progress, self.settings
-        negatives = None
-        if self.kind == "sampled":
-            # Drawn from the number of the update alone: the same for every process, and after resuming.
-            generator = np.random.default_rng([settings.seed, 1, p.update])
-            negatives = Negatives.draw(settings.samples, len(self.store.vocabulary), generator)
-        seed = np.random.SeedSequence([settings.seed, 2, p.update, self.world.rank])
-        torch.manual_seed(int(seed.generate_state(1)[0]))
-        for parameter in self.optimizer.dense:
-            parameter.grad = None
-        total, predictions = 0.0, 0
-        gradients: list[RowGradient] = []
-        for place in places[self.world.rank :: self.world.size]:
-            batch = self.stream.read(place)
-            with torch.autocast(self.world.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
-                loss = self.objective(batch, negatives)
-            loss.total.backward()
-            if (rows := loss.row_gradient()) is not None:
-                gradients.append(rows)
-            total += loss.total.item()
-            predictions += loss.predictions
-        elapsed = (time.monotonic() - self._began) if self.world.first else 0.0
-        total, all_predictions, p.elapsed = self.world.total([total, predictions, elapsed])
-        if not math.isfinite(total):
-            raise _NotFinite(f"the loss became {total}")
-        reduced = self.world.reduce(self.optimizer.dense, merge(gradients), by_rows=self.kind == "sampled")
-        scale = (settings.steps_a_row if settings.optimizer == "adagrad" else 1) / max(1.0, all_predictions)
-        norm = clip_norm(self.optimizer.dense, reduced, scale=scale, limit=settings.clip)
-        if not math.isfinite(norm):
-            raise _NotFinite(f"the norm of the gradient became {norm}")
-        rate = p.rate_scale * learning_rate(settings, update=p.update, share=share)
-        self.optimizer.step(rate, reduced)
+        p = self.progress
+        gradient = self.updater.gradient(places, update=p.update)
+        rate = p.rate_scale * learning_rate(self.settings, update=p.update, share=share)
+        self.updater.step(gradient, rate=rate)
         p.update += 1
-        p.tokens += int(all_predictions / 2)
-        self._judge(total / max(1.0, all_predictions))
-        self._report(total, int(all_predictions), rate)
+        p.tokens += gradient.predictions // 2
+        p.elapsed = self._clock(self._began)
+        self._judge(gradient.loss / max(1, gradient.predictions))
+        self._report(gradient.loss, gradient.predictions, rate)
+
+    def _clock(self, since: float) -> float:
+        """Seconds since a moment, by the first process's clock."""
+        return self.world.total([time.monotonic() - since if self.world.first else 0.0])[0]
 
     def _judge(self, loss: float) -> None:
         """Follow the smoothed loss, and call a long rise what it is."""
@@ -193,7 +160,7 @@ class Trainer:
         p.smooth_loss = loss if p.smooth_loss is None else _SMOOTHING * p.smooth_loss + (1 - _SMOOTHING) * loss
         p.lowest_loss = p.smooth_loss if p.lowest_loss is None else min(p.lowest_loss, p.smooth_loss)
         if p.smooth_loss > p.lowest_loss + _DIVERGED:
-            raise _NotFinite(f"the loss rose from {p.lowest_loss:.2f} to {p.smooth_loss:.2f}")
+            raise WentWrong(f"the loss rose from {p.lowest_loss:.2f} to {p.smooth_loss:.2f}")
 
     def _report(self, total: float, predictions: int, rate: float) -> None:
         p = self.progress
@@ -220,8 +187,7 @@ class Trainer:
     def _evaluate(self) -> None:
         """Measure the held-out text, keep the model if it is the best so far, and save."""
         p = self.progress
-        if not self._weights_finite():
-            raise _NotFinite("weights became infinite")
+        self.updater.check()
         begun = time.monotonic()
         result = evaluate_heldout(
             self.bilm,
@@ -237,38 +203,25 @@ class Trainer:
             p.best, p.best_update, p.since_best = result.average, p.update, 0
         else:
             p.since_best += 1
-        now = time.monotonic()
-        clocks = [now - self._began, now - begun] if self.world.first else [0.0, 0.0]
-        p.elapsed, p.evaluation_seconds = self.world.total(clocks)
-        self._record("heldout", softmax="full", **result.facts())
+        p.elapsed = p.evaluated_elapsed = self._clock(self._began)
+        p.evaluation_seconds = self._clock(begun)
+        facts = result.facts()
+        self._record("heldout", softmax="full", heldout_tokens=facts.pop("tokens"), **facts)
         if self.world.first:
             if best:
                 publish(self.model, self.output, self.store.facts, self.settings, p, self.kind)
             self.watcher.evaluated(result, update=p.update, best=best)
         self._save()
 
-    def _weights_finite(self) -> bool:
-        return all(bool(torch.isfinite(parameter).all()) for parameter in self.bilm.parameters())
-
     def _save(self) -> None:
         self._saved = time.monotonic()
-        if self.progress.update and not self._weights_finite():
-            raise _NotFinite("weights became infinite")
-        if not self.world.first:
-            return
-        state = {
-            "model": self.bilm.state_dict(),
-            "optimizer": self.optimizer.state(),
-            "carried": self.objective.carried,
-        }
-        checkpoint.save(self.folder / checkpoint.FILE, self.progress, state)
+        self.updater.check()
+        if self.world.first:
+            checkpoint.save(self.folder / checkpoint.FILE, self.progress, self.updater.state())
 
-    def _restore(self, progress: Progress, state: dict[str, Any]) -> None:
-        self.progress = progress
-        self.bilm.load_state_dict(state["model"])
-        self.optimizer.restore(state["optimizer"])
-        carried = state["carried"] if self.world.first else {}
-        self.objective.carried = _moved(carried, self.world.device)
+    def _restore(self) -> None:
+        self.progress, state = checkpoint.load(self.folder / checkpoint.FILE)
+        self.updater.restore(state)
 
     def _roll_back(self, reason: str) -> None:
         """Go back to the last checkpoint with half the learning rate."""
@@ -279,8 +232,7 @@ class Trainer:
                 f"rate was lowered to {now.rate_scale:.2g} of what was set; begin with a lower --learning-rate"
             )
         self.world.wait()
-        progress, state = checkpoint.load(self.folder / checkpoint.FILE)
-        self._restore(progress, state)
+        self._restore()
         p = self.progress
         p.rate_scale, p.setbacks, p.elapsed = now.rate_scale / 2, now.setbacks + 1, now.elapsed
         self._record("setback", reason=reason, at_update=now.update, rate_scale=p.rate_scale)
@@ -288,18 +240,3 @@ class Trainer:
             f"{reason} at update {now.update:,}; went back to update {p.update:,} with {p.rate_scale:.3g} of the rate"
         )
         self._save()
-
-
-class _NotFinite(Exception):  # noqa: N818 - caught within the loop
-    """The run has gone wrong and must go back."""
-
-
-def _moved(value: Any, device: torch.device) -> Any:
-    """Nested containers of tensors on another device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, dict):
-        return {key: _moved(one, device) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_moved(one, device) for one in value)
-    return value

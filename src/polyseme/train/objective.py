@@ -1,6 +1,5 @@
 """What is learnt: each direction's words, from what that direction has read."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +68,7 @@ class Objective:
         self.dropout = dropout
         self.device = device
         self.carried: dict[int, list[Any]] = {}
-        """The state of each direction's layers after the last batch of each slot."""
+        """The state of each layer's two directions after the last batch of each slot."""
 
     def __call__(self, batch: Batch, negatives: Negatives | None) -> Loss:
         """The loss of one batch; against the negatives where there are any, else over the whole vocabulary."""
@@ -126,30 +125,24 @@ class Objective:
         encoder = self.bilm.encoder
         assert isinstance(encoder, LstmEncoder | GruEncoder)
         sizes = (batch.ahead.shape[0],) * batch.ahead.shape[1]
-        inputs = self._encode(batch.ahead.T.ravel(), batch.back.T.ravel())  # time-major is the packed order of rows
-        before = self.carried.get(batch.slot, [None, None])
-        after, tops = [], []
-        for stack, tokens, state in zip((encoder.forward_layers, encoder.backward_layers), inputs, before, strict=True):
-            top, final = _run(stack, tokens, sizes, state, skip=encoder.skip_connections)
-            tops.append(top)
-            after.append(final)
+        tokens = self._encode(batch.ahead.T.ravel(), batch.back.T.ravel())  # time-major is the packed order of rows
+        ahead_rows, back_rows = tokens
+        after: list[Any] = []
+        for number, states in enumerate(self.carried.get(batch.slot, [(None, None)] * encoder.layers)):
+            outputs, finals = encoder.run_layer(number, (ahead_rows, back_rows), sizes, states)
+            if number and encoder.skip_connections:
+                outputs = outputs[0] + ahead_rows, outputs[1] + back_rows
+            ahead_rows, back_rows = outputs
+            after.append(tuple(_cut(final) for final in finals))
         self.carried[batch.slot] = after
         # Nothing is predicted across the border of two sentences.
         ahead = np.flatnonzero(batch.ahead.T.ravel() != END)
         back = np.flatnonzero(batch.back.T.ravel() != BEGIN)
-        states = torch.cat([tops[0][torch.from_numpy(ahead)], tops[1][torch.from_numpy(back)]])
+        states = torch.cat([ahead_rows[torch.from_numpy(ahead)], back_rows[torch.from_numpy(back)]])
         words = np.concatenate([batch.ahead_next.T.ravel()[ahead], batch.back_next.T.ravel()[back]])
         return states, self._outputs(words)
 
 
-def _run(
-    stack: nn.ModuleList, tokens: Tensor, sizes: Sequence[int], states: list[Any] | None, *, skip: bool
-) -> tuple[Tensor, list[Any]]:
-    """One direction's top layer, and the state of each layer after it, cut from the graph."""
-    finals: list[Any] = []
-    inputs = tokens
-    for number, layer in enumerate(stack):
-        outputs, final = layer(inputs, sizes, None if states is None else states[number])
-        inputs = outputs + inputs if skip and number else outputs
-        finals.append(final.detach() if isinstance(final, Tensor) else tuple(part.detach() for part in final))
-    return inputs, finals
+def _cut(state: Any) -> Any:
+    """A layer's state without its graph."""
+    return state.detach() if isinstance(state, Tensor) else tuple(part.detach() for part in state)

@@ -46,6 +46,8 @@ class Optimizer:
             for group in self._optimizer.param_groups:
                 group["lr"] = rate
             self._optimizer.step()
+            # A fused step does not count as a change of the weights, but caches of what comes from them go by that.
+            torch.autograd.graph.increment_version(self.dense)
         if rows is not None and self.table is not None:
             self._rows["updates"][rows.rows] += 1
             self._update("weight", self.table.weight, rows.rows, rows.weight, rate)

@@ -44,8 +44,9 @@ def _card(facts: Mapping[str, int | float], settings: Settings, progress: Progre
     lines = ["# A biLM trained with polyseme", ""]
     if best:
         lines += [
-            f"Held-out perplexity (full softmax over {facts['vocabulary']:,} words, {best['tokens']:,} tokens): "
-            f"forward {best['forward']:.2f}, backward {best['backward']:.2f}, average {best['average']:.2f}; "
+            f"Held-out perplexity (full softmax over {facts['vocabulary']:,} words, "
+            f"{best['heldout_tokens']:,} tokens): forward {best['forward']:.2f}, backward {best['backward']:.2f}, "
+            f"average {best['average']:.2f}; "
             f"without unknown words {best['average_known']:.2f}. Unknown words: {best['unknown_share']:.2%}.",
             "",
         ]

@@ -104,7 +104,7 @@ class Settings(BaseModel):
     steps_a_row: Annotated[int, Field(ge=2)] = Field(20, description="Tokens of a row before gradients are cut.")
     accumulate: Count = Field(1, description="Batches whose gradients make one update.")
     heldout_tokens: Count = Field(
-        50_000, description="Held-out text that is measured, at most; without --heldout also at most 5% of the corpus."
+        20_000, description="Held-out text that is measured, at most; without --heldout also at most 5% of the corpus."
     )
 
     # How it learns.

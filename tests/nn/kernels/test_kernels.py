@@ -109,6 +109,20 @@ def test_new_weights_are_packed_anew() -> None:
     assert not torch.allclose(before, fast(tokens, packing)[0][-1])
 
 
+def test_a_fused_optimiser_is_noticed() -> None:
+    """Torch's fused optimisers write to weights without counting it."""
+    plain = encoder().requires_grad_(True)
+    fast = FastLstm(plain, "float32")
+    packing, tokens = Packing.of([4]), torch.randn(4, 11)
+    fast(tokens, packing)
+    for parameter in plain.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    torch.optim.AdamW(plain.parameters(), lr=0.01, fused=True).step()
+    with torch.no_grad():
+        expected = [layer(tokens, packing.batch_sizes)[0] for layer in plain.forward_layers][0]
+    torch.testing.assert_close(fast(tokens, packing)[0][0][:, :11], expected, atol=2e-6, rtol=0)
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("words", [0, 9])
