@@ -62,7 +62,7 @@ def test_full_and_sampled_softmax_learn_the_chain_and_agree(texts: tuple[Path, P
     long = (write(tmp_path / "long.txt", CHAIN.sentences(5000, seed=3)), texts[1])
     found = {}
     for softmax in ("full", "sampled"):
-        _train(long, tmp_path / softmax, softmax=softmax, learning_rate=0.01, epochs=8, patience=8)
+        _train(long, tmp_path / softmax, softmax=softmax, learning_rate=0.01, epochs=6, patience=6)
         found[softmax] = _measure(tmp_path / softmax)
         assert found[softmax].forward == pytest.approx(best, rel=0.04)
         assert found[softmax].backward == pytest.approx(best, rel=0.04)

@@ -11,7 +11,7 @@ _SAMPLE = 1024
 def weights_version(*modules: nn.Module) -> Version:
     """Differs from before when a parameter was written to in place or replaced.
 
-    Torch counts writes to a tensor, but its fused optimisers do not count theirs; so a sample of the bits is looked at too.
+    Torch counts writes to a tensor, but its fused optimisers do not count theirs, so a sample of the bits is looked at.
     """
     return tuple(
         # Tensors made in inference mode carry no counter, and cannot be trained.

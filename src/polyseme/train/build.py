@@ -1,9 +1,6 @@
 """The model that training begins with: fresh, or made from any weights that can be loaded."""
 
-import math
-
 import torch
-from torch import nn
 
 from polyseme.errors import InputError
 from polyseme.formats.model import Model
@@ -15,7 +12,6 @@ from polyseme.models.config import (
     GruEncoderConfig,
     LstmEncoderConfig,
 )
-from polyseme.nn.softmax import FullSoftmax
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, Indexer, UnicodeCharacters
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.settings import Settings
@@ -76,9 +72,7 @@ def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) ->
         softmax_cutoffs=settings.cutoffs if adaptive else (),
     )
     torch.manual_seed(settings.seed)
-    bilm = BiLM.from_config(config)
-    _begin_softly(bilm)
-    return Model(config, bilm, indexer, vocabulary)
+    return Model(config, BiLM.from_config(config), indexer, vocabulary)
 
 
 def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) -> Model:
@@ -104,14 +98,7 @@ def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) ->
     )
     assert not unexpected
     assert all(name.startswith("softmax.") for name in missing)
-    _begin_softly(bilm)
     return Model(config, bilm, start.indexer, vocabulary)
-
-
-def _begin_softly(bilm: BiLM) -> None:
-    """Begin near the uniform distribution: a softmax drawn wide would first have to unlearn its noise."""
-    if isinstance(bilm.softmax, FullSoftmax):
-        nn.init.normal_(bilm.softmax.weight, std=0.1 / math.sqrt(bilm.softmax.weight.shape[1]))
 
 
 def set_trained(bilm: BiLM, freeze: str) -> None:
