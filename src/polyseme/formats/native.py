@@ -59,6 +59,7 @@ def write(model: Model, folder: Path) -> None:
         _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
         tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
         safetensors.torch.save_file(tensors, target / WEIGHTS, metadata={"format": "pt"})
+        (target / WEIGHTS).chmod(0o644)  # it comes readable by its owner alone
         if model.vocabulary:
             text = "".join(f"{word}\n" for word in model.vocabulary.words)
             (target / VOCABULARY).write_text(text, encoding="utf-8", newline="\n")
