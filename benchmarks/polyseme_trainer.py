@@ -22,14 +22,19 @@ class Holder(Watcher):
         self.orders: Queue[int] = Queue()
         self.ended: Queue[float] = Queue()
         self._left = 0
+        self._epoch_tokens = 0.0
+        self.tokens = 0.0
+        """Words trained on so far, markers not counted."""
 
     def counted(self, facts: dict[str, int | float]) -> None:
         """The text is read; wait for the first order."""
+        self._epoch_tokens = facts["training_tokens"]
         self.ended.put(time.perf_counter())
         self._left = self.orders.get()
 
     def step(self, step: Step) -> None:
         """Count an update, and wait after the last one that was ordered."""
+        self.tokens = step.epoch * self._epoch_tokens
         self._left -= 1
         if not self._left:
             self.ended.put(time.perf_counter())
@@ -45,8 +50,8 @@ class PolysemeTrainer:
 
     def load(self, path: str, rows: int, steps: int, **settings: Any) -> dict[str, int]:
         """Read a text and set up the model."""
-        self.tokens = rows * steps
-        given = {"layout": "rows", "rows": rows, "steps_a_row": steps, "min_count": 1, "preset": "small", **settings}
+        # As a user gets it: whole sentences, as many tokens a batch as the other side has.
+        given = {"batch_tokens": rows * steps, "min_count": 1, "preset": "small", **settings}
         # Nothing but updates: no held-out figures and no checkpoints on the way.
         given |= {"updates": 1_000_000, "evaluate_every": 1_000_000, "epochs": 1000, "checkpoint_every": "30d"}
         threading.Thread(target=self._train, args=(path, given), daemon=True).start()
@@ -55,9 +60,9 @@ class PolysemeTrainer:
 
     def run(self, updates: int) -> dict[str, float]:
         """Make so many updates."""
-        start = time.perf_counter()
+        start, tokens = time.perf_counter(), self.holder.tokens
         self.holder.orders.put(updates)
-        return {"seconds": self.holder.ended.get() - start, "tokens": updates * self.tokens}
+        return {"seconds": self.holder.ended.get() - start, "tokens": self.holder.tokens - tokens}
 
     def _train(self, path: str, settings: dict[str, Any]) -> None:
         try:

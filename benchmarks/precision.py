@@ -28,9 +28,8 @@ def main() -> None:
             one = np.concatenate([vectors[layer] for vectors in exact])
             two = np.concatenate([vectors[layer] for vectors in rounded])
             cosine = (one * two).sum(axis=1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
-            say(
-                f"{precision}, layer {layer}: lowest {cosine.min():.6f}, mean {cosine.mean():.6f}, {len(cosine):,} tokens"
-            )
+            worst, mean = cosine.min(), cosine.mean()
+            say(f"{precision}, layer {layer}: lowest {worst:.6f}, mean {mean:.6f}, {len(cosine):,} tokens")
 
 
 if __name__ == "__main__":

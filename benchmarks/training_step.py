@@ -12,7 +12,7 @@ TEXT_TOKENS = 1_000_000
 VOCABULARY = 30_000
 ROWS, STEPS = 128, 20
 PLAIN, POLYSEME = "benchmarks.plain_trainer", "benchmarks.polyseme_trainer"
-UPDATES = {PLAIN: 1, POLYSEME: 8}
+UPDATES = {PLAIN: 2, POLYSEME: 8}
 """Updates of one run: enough to be timed well, and few enough that rounds stay close together."""
 
 
@@ -38,7 +38,7 @@ def measure(results: Results, *, rounds: int, quick: bool) -> None:
         others = share_of_others(workers.values())
         for name, worker in workers.items():
             runs[name]["peak_mib"] = worker("peak_mib")
-    what = f"small size, softmax of {VOCABULARY:,} words, batches of {rows} x {STEPS} tokens"
+    what = f"small size, softmax of {VOCABULARY:,} words, batches of {rows * STEPS:,} tokens"
     results.keep("training", {"what": what, "runs": runs, "others": others})
 
 
