@@ -20,7 +20,7 @@ demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two workers of one thread: more would fight
 
 check: $(READY)
 	$(BIN)/ruff format --check --quiet .
