@@ -1,6 +1,9 @@
 """Paths and small helpers shared by the tests."""
 
 import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,3 +27,36 @@ def arrays(name: str) -> dict[str, Any]:
 def batches(folder: str = "allennlp") -> list[list[list[str]]]:
     """The batches of sentences that the peers were run on."""
     return json.loads((GOLDEN / folder / "sentences.json").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Run a command as a person would."""
+    from polyseme.cli.main import main
+
+    def call(*arguments: object) -> Run:
+        monkeypatch.setattr(sys, "argv", ["polyseme", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return Run(int(left.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+def refused(result: Run, message: str) -> None:
+    """Exit 2, nothing on standard output, and one line that says what is wrong."""
+    assert result.code == 2
+    assert result.out == ""
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err

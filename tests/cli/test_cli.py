@@ -12,11 +12,10 @@ import h5py
 import numpy as np
 import pyarrow.parquet
 import pytest
-from conftest import GOLDEN
+from conftest import GOLDEN, refused
 from tiny import tiny_word_model
 
 import polyseme
-from polyseme.cli.main import main
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
 
@@ -24,39 +23,11 @@ TWO = GOLDEN / "allennlp" / "two_layers"
 LINES = ["The river bank", "", "Yes", "漢字 and 😀"]
 
 
-class Run:
-    """What a command did."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def call(*arguments: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["polyseme", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return Run(int(left.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
     return path
-
-
-def refused(result: Run, message: str) -> None:
-    """Exit 2, nothing on standard output, and one line that says what is wrong."""
-    assert result.code == 2
-    assert result.out == ""
-    assert message in result.err
-    assert result.err.count("\n") == 1
-    assert "Traceback" not in result.err
 
 
 def expected(layers: object = "all") -> list[np.ndarray]:

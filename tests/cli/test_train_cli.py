@@ -3,13 +3,11 @@
 import gzip
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
 from chains import Chain, write
-
-from polyseme.cli.main import main
+from conftest import refused
 
 CHAIN = Chain()
 MINI = (
@@ -18,35 +16,9 @@ MINI = (
 )
 
 
-class Run:
-    """What a command did."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def call(*arguments: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["polyseme", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return Run(int(left.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     return write(tmp_path / "text.txt", CHAIN.sentences(200, seed=1))
-
-
-def refused(result: Run, message: str) -> None:
-    assert result.code == 2
-    assert message in result.err
-    assert result.err.count("\n") == 1
-    assert "Traceback" not in result.err
 
 
 def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Arguments that several commands share."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,25 @@ import typer
 
 if TYPE_CHECKING:
     from polyseme.formats.detect import ModelPath
+
+
+class ReaderChoice(StrEnum):
+    """How the input is laid out."""
+
+    auto = "auto"
+    lines = "lines"
+    conllu = "conllu"
+    jsonl = "jsonl"
+    fasta = "fasta"
+
+
+class TokenizerChoice(StrEnum):
+    """How running text is cut into tokens."""
+
+    en = "en"
+    zh = "zh"
+    char = "char"
+
 
 ModelArgument = Annotated[
     str,
@@ -24,6 +44,17 @@ VocabularyFile = Annotated[
     Path | None, typer.Option("--vocabulary", help="The model's words, one a line, where they are apart.")
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+TextArgument = Annotated[
+    list[str], typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False)
+]
+TokenizeOption = Annotated[
+    TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
+]
+FormatOption = Annotated[
+    ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+]
+DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
 
 
 def model_path(model: str, options: Path | None) -> "ModelPath":

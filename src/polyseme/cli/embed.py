@@ -12,27 +12,9 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag, OptionsFile, VocabularyFile, model_path
+from polyseme.cli.arguments import JsonFlag, OptionsFile, ReaderChoice, TokenizerChoice, VocabularyFile, model_path
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
-
-
-class ReaderChoice(StrEnum):
-    """How the input is laid out."""
-
-    auto = "auto"
-    lines = "lines"
-    conllu = "conllu"
-    jsonl = "jsonl"
-    fasta = "fasta"
-
-
-class TokenizerChoice(StrEnum):
-    """How running text is cut into tokens."""
-
-    en = "en"
-    zh = "zh"
-    char = "char"
 
 
 class PoolChoice(StrEnum):

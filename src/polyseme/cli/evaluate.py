@@ -2,35 +2,31 @@
 
 import json
 from collections.abc import Iterator
-from typing import Annotated
 
 import typer
 
 from polyseme.cli.arguments import (
+    DeviceOption,
+    FormatOption,
     JsonFlag,
     ModelArgument,
     OptionsFile,
+    ReaderChoice,
     SoftmaxFile,
+    TextArgument,
+    TokenizeOption,
     VocabularyFile,
     model_path,
 )
-from polyseme.cli.embed import ReaderChoice, TokenizerChoice
 from polyseme.cli.progress import progress
 
 
 def evaluate(
     model: ModelArgument,
-    text: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
-    ],
-    tokenize: Annotated[
-        TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
-    ] = None,
-    reader: Annotated[
-        ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
-    ] = ReaderChoice.auto,
-    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    text: TextArgument,
+    tokenize: TokenizeOption = None,
+    reader: FormatOption = ReaderChoice.auto,
+    device: DeviceOption = "cpu",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,

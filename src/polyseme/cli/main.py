@@ -50,7 +50,7 @@ def main() -> None:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "polyseme"
-        _leave(f"{error.format_message()} See {command} --help")
+        _leave(f"{error.format_message().rstrip('.')}; see {command} --help")
     except typer.Abort:
         sys.exit(130)
     except PolysemeError as error:

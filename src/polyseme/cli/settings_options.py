@@ -34,9 +34,7 @@ def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
     """A function that takes ``**settings``, with a parameter for each of them in its signature."""
     from polyseme.train.settings import PRESETS, Settings
 
-    parameters = [
-        p for p in inspect.signature(function).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
+    parameters = list(inspect.signature(function).parameters.values())
     for name, field in Settings.model_fields.items():
         option = typer.Option(
             "--" + name.replace("_", "-"),

@@ -10,10 +10,10 @@ from polyseme.cli.arguments import (
     ModelArgument,
     OptionsFile,
     SoftmaxFile,
+    TokenizerChoice,
     VocabularyFile,
     model_path,
 )
-from polyseme.cli.embed import TokenizerChoice
 from polyseme.errors import InputError
 
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag
-from polyseme.cli.embed import ReaderChoice, TokenizerChoice
+from polyseme.cli.arguments import FormatOption, JsonFlag, ReaderChoice, TokenizerChoice
 from polyseme.errors import InputError
 
 INTERRUPTED = 130
@@ -42,9 +41,7 @@ def train(
             help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
         ),
     ] = None,
-    reader: Annotated[
-        ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
-    ] = ReaderChoice.auto,
+    reader: FormatOption = ReaderChoice.auto,
     heldout: Annotated[
         list[str] | None,
         typer.Option("--heldout", help="Held-out text; else a part of the corpus is held out.", show_default=False),

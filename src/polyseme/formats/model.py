@@ -1,7 +1,8 @@
 """A model as read from files: the network and what turns words into its ids."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -43,12 +44,9 @@ class Weights(Mapping[str, Tensor]):
 
     path: str
 
+    @abstractmethod
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of an array, without reading it."""
-        raise NotImplementedError
-
-    def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
