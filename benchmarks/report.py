@@ -145,9 +145,10 @@ def _training(training: dict[str, Any]) -> str:
     for name, run in runs.items():
         ratios = [f"{times(run, plain):.1f}x", ""]
         if run["beside"]:
-            ratios[1] = f"{times(run, runs[run['beside']]['speed']):.1f}x ({TRAINING_TARGETS[run['precision']]}x)"
+            ratios[0] += f" ({TRAINING_TARGETS[run['precision']]}x)"
+            ratios[1] = f"{times(run, runs[run['beside']]['speed']):.1f}x"
         rows.append([name, f"{median(run['speed']):,.0f}", *ratios, _mib(run["peak_mib"])])
-    heads = ["", "tokens/s", "vs straightforward float32", "vs straightforward, same precision (target)", "peak MiB"]
+    heads = ["", "tokens/s", "vs straightforward float32 (target)", "vs straightforward, same precision", "peak MiB"]
     return f"**One training step** ({training['what']})\n\n{_table(heads, rows)}"
 
 

@@ -94,6 +94,7 @@ struct Float32 {
     static constexpr int PACK = 1;
     static constexpr bool SCALED = false;
     static void put(Act* to, Vec v) { store(to, v); }
+    static Vec get(const Act* from) { return load(from); }
     static Act one(float x) { return x; }
     static float convert(const float* from, Act* to, int n, int padded) {
         std::memcpy(to, from, n * sizeof(float));
@@ -124,6 +125,9 @@ struct BFloat16 {
     static constexpr int PACK = 2;
     static constexpr bool SCALED = false;
     static void put(Act* to, Vec v) { _mm256_storeu_si256((__m256i*)to, (__m256i)_mm512_cvtneps_pbh((__m512)v)); }
+    static Vec get(const Act* from) {
+        return (Vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);
+    }
     static Act one(float x) { return to_bf16(x); }
     static float convert(const float* from, Act* to, int n, int padded) {
         int i = 0;

@@ -59,19 +59,20 @@ struct Runner : Team {
             store(c, cell);
             const Vec emitted = gated_tanh(gate[r][3], cell);
             store(m.data + size_t(row + r) * projected_k + panel * LANES, emitted);
-            if (d.saved.gates) save(start + row + r, panel, gate[r], cell, emitted);
+            if constexpr (!K::SCALED)
+                if (d.saved.gates) save(start + row + r, panel, gate[r], cell, emitted);
         }
     }
 
     // What the backward pass needs of a packed row.
     void save(size_t at, int panel, const Vec (&gate)[4], Vec cell, Vec emitted) {
-        float* gates = d.saved.gates + at * 4 * units + panel * LANES;
-        store(gates, sigmoid(gate[0]));
-        store(gates + units, sigmoid(gate[1]));
-        store(gates + 2 * units, 2.0f * sigmoid(2.0f * gate[2]) - 1.0f);
-        store(gates + 3 * units, sigmoid(gate[3]));
+        Act* gates = static_cast<Act*>(d.saved.gates) + at * 4 * units + panel * LANES;
+        K::put(gates, sigmoid(gate[0]));
+        K::put(gates + units, sigmoid(gate[1]));
+        K::put(gates + 2 * units, 2.0f * sigmoid(2.0f * gate[2]) - 1.0f);
+        K::put(gates + 3 * units, sigmoid(gate[3]));
         store(d.saved.cells + at * units + panel * LANES, cell);
-        store(d.saved.emitted + at * units + panel * LANES, emitted);
+        K::put(static_cast<Act*>(d.saved.emitted) + at * units + panel * LANES, emitted);
     }
 
     template <int M>

@@ -4,10 +4,10 @@
 #include "common.h"
 
 extern "C" {
-struct Saved {       // by packed row, for the backward pass; null where there is none. units: hidden_dim rounded up to LANES
-    float* gates;    // (N, 4, units) after their activations
-    float* cells;    // (N, units)
-    float* emitted;  // (N, units) what is projected
+struct Saved {      // by packed row, for the backward pass; null where there is none. units: hidden_dim rounded up to LANES
+    void* gates;    // (N, 4, units) after their activations, in the number type of the products
+    float* cells;   // (N, units)
+    void* emitted;  // (N, units) what is projected, in the number type of the products
 };
 struct Gradients {
     Matrix projection, recurrent;  // W_P and W_hh as products from the right: (P -> units), (4 * units -> P)

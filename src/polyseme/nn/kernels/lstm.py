@@ -68,15 +68,16 @@ class Job(ctypes.Structure):
 class Saved:
     """What a layer keeps of its run for the backward pass, by packed row; units is H rounded up."""
 
-    gates: Tensor  # (N, 4, units)
+    gates: Tensor  # (N, 4, units), in what the products are computed in
     cells: Tensor  # (N, units)
-    emitted: Tensor  # (N, units)
+    emitted: Tensor  # (N, units), in what the products are computed in
 
     @classmethod
-    def room(cls, rows: int, hidden_dim: int) -> "Saved":
+    def room(cls, rows: int, hidden_dim: int, precision: Precision) -> "Saved":
         """Space for so many packed rows."""
-        units = padded_units(hidden_dim)
-        return cls(torch.empty(rows, 4, units), torch.empty(rows, units), torch.empty(rows, units))
+        units, dtype = padded_units(hidden_dim), getattr(torch, precision)
+        gates, emitted = torch.empty(rows, 4, units, dtype=dtype), torch.empty(rows, units, dtype=dtype)
+        return cls(gates, torch.empty(rows, units), emitted)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,9 @@ struct BackwardRunner : Team {
             for (int g = 0; g < 4 && panel * PANEL + g * LANES < units; ++g) {
                 const int unit = panel * PANEL + g * LANES;
                 const size_t at = starts[step] + row + r;
-                const float* gates = d.saved.gates + at * 4 * units + unit;
-                const Vec admit = load(gates), keep = load(gates + units), candidate = load(gates + 2 * units), emit = load(gates + 3 * units);
+                const Act* gates = static_cast<const Act*>(d.saved.gates) + at * 4 * units + unit;
+                const Vec admit = K::get(gates), keep = K::get(gates + units);
+                const Vec candidate = K::get(gates + 2 * units), emit = K::get(gates + 3 * units);
                 const Vec cell = load(d.saved.cells + at * units + unit);
                 Vec before{};
                 if (step > 0) {

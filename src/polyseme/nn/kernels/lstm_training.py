@@ -52,7 +52,8 @@ class _Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, layers: Any, batch_sizes: Any, precision: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
         inputs, states = (tensors[0], tensors[1]), ((tensors[2], tensors[3]), (tensors[4], tensors[5]))
-        saved = tuple(Saved.room(len(rows), layer.hidden_dim) for rows, layer in zip(inputs, layers, strict=True))
+        rooms = zip(inputs, layers, strict=True)
+        saved = tuple(Saved.room(len(rows), layer.hidden_dim, precision) for rows, layer in rooms)
         outputs, finals = PackedLayer(layers[0], layers[1], precision)(
             inputs, batch_sizes, states, (saved[0], saved[1])
         )
