@@ -5,8 +5,10 @@ Rows of running text, so that nothing is padding. Shapes: B rows, T tokens, C ch
 P projection, V words.
 """
 
+import math
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from torch import Tensor, nn
 from benchmarks.models import FILTERS, SIZES
 from benchmarks.process import serve
 from polyseme.text.characters import BEGIN_SENTENCE, BYTE_CHARACTERS, END_SENTENCE, ByteCharacters
+
+UNKNOWN = "<UNK>"
 
 
 class PlainBiLM(nn.Module):
@@ -35,8 +39,8 @@ class PlainBiLM(nn.Module):
         )
         self.softmax = nn.Linear(dim, vocabulary_size)
 
-    def forward(self, characters: Tensor, words: Tensor) -> Tensor:
-        """The mean loss of both directions: characters (B, T, C), words (B, T)."""
+    def forward(self, characters: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+        """The mean loss of the forward and of the backward direction: characters (B, T, C), words (B, T)."""
         letters = self.embedding(characters.flatten(0, 1)).transpose(1, 2)  # (B * T, 16, C)
         features = torch.cat([layer(letters).amax(dim=2).relu() for layer in self.convolutions], dim=1)  # (B * T, F)
         gate = self.gate(features).sigmoid()
@@ -44,7 +48,7 @@ class PlainBiLM(nn.Module):
         tokens = self.projection(features).unflatten(0, words.shape)  # (B, T, P)
         ahead = self._direction(self.forward_layers, tokens, words)
         back = self._direction(self.backward_layers, tokens.flip(1), words.flip(1))
-        return (ahead + back) / 2
+        return ahead, back
 
     def _direction(self, layers: nn.ModuleList, tokens: Tensor, words: Tensor) -> Tensor:
         first, _ = layers[0](tokens)
@@ -56,45 +60,71 @@ class PlainBiLM(nn.Module):
 class PlainTrainer:
     """One model in one precision and the orders it answers."""
 
-    def load(self, path: str, rows: int, steps: int, vocabulary_size: int, precision: str) -> dict[str, int]:
+    def load(
+        self, path: str, rows: int, steps: int, precision: str, vocabulary_size: int = 10**9, min_count: int = 1
+    ) -> dict[str, int]:
         """Read a text and set up the model."""
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        text = [token for line in lines for token in (BEGIN_SENTENCE, *line.split(), END_SENTENCE)]
-        common = Counter(text).most_common(vocabulary_size)
-        vocabulary = {word: number for number, (word, _) in enumerate(common)}
-        self.text, self.vocabulary = text, vocabulary
+        self.text = [word for sentence in _sentences(path) for word in sentence]
+        common = Counter(self.text).most_common(vocabulary_size - 1)
+        words = [UNKNOWN, *(word for word, count in common if count >= min_count)]
+        self.vocabulary = {word: number for number, word in enumerate(words)}
         self.rows, self.steps, self.place, self.precision = rows, steps, 0, precision
         self.indexer = ByteCharacters(50)
         torch.manual_seed(1)
-        self.model = PlainBiLM(len(vocabulary))
+        self.model = PlainBiLM(len(words))
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=2e-3)
-        return {"vocabulary": len(vocabulary), "threads": torch.get_num_threads()}
+        return {"vocabulary": len(words), "threads": torch.get_num_threads()}
 
-    def run(self, updates: int) -> dict[str, float]:
-        """Make so many updates."""
-        start = time.perf_counter()
-        for _ in range(updates):
-            loss = self._update()
-        tokens = updates * self.rows * self.steps
-        return {"seconds": time.perf_counter() - start, "tokens": tokens, "loss": loss}
+    def run(self, updates: int | None = None, seconds: float = math.inf) -> dict[str, float]:
+        """Make so many updates, or as many as there is time for."""
+        start, done = time.perf_counter(), 0
+        while (updates is None or done < updates) and time.perf_counter() - start < seconds:
+            self._update()
+            done += 1
+        return {"seconds": time.perf_counter() - start, "tokens": done * self.rows * self.steps}
 
-    def _update(self) -> float:
+    @torch.no_grad()
+    def evaluate(self, path: str) -> dict[str, float]:
+        """Perplexity of each direction over the sentences of a file, each alone; sentences of one length together."""
+        by_length: dict[int, list[list[str]]] = {}
+        for sentence in _sentences(path):
+            by_length.setdefault(len(sentence), []).append(sentence)
+        sums, predictions = torch.zeros(2, dtype=torch.float64), 0
+        for length, sentences in by_length.items():
+            size = max(1, 2048 // length)
+            for first in range(0, len(sentences), size):
+                batch = sentences[first : first + size]
+                losses = self.model(*self._ids([word for sentence in batch for word in sentence], len(batch)))
+                sums += torch.stack(losses).double() * (count := len(batch) * (length - 1))
+                predictions += count
+        forward, backward = (sums / predictions).exp().tolist()
+        return {"forward": forward, "backward": backward, "predictions": predictions}
+
+    def _update(self) -> None:
         size = self.rows * self.steps
         if self.place + size > len(self.text):
             self.place = 0
         words = self.text[self.place : self.place + size]
         self.place += size
-        characters = torch.from_numpy(self.indexer.ids(words)).view(self.rows, self.steps, -1)
-        targets = torch.tensor([self.vocabulary.get(word, 0) for word in words]).view(self.rows, self.steps)
+        ids = self._ids(words, self.rows)
         with torch.autocast("cpu", dtype=torch.bfloat16) if self.precision == "bfloat16" else nullcontext():
-            loss = self.model(characters, targets)
+            ahead, back = self.model(*ids)
         self.optimizer.zero_grad()
-        loss.backward()
+        ((ahead + back) / 2).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()
-        return loss.item()
+
+    def _ids(self, words: list[str], rows: int) -> tuple[Tensor, Tensor]:
+        characters = torch.from_numpy(self.indexer.ids(words)).unflatten(0, (rows, -1))
+        unknown = self.vocabulary[UNKNOWN]
+        return characters, torch.tensor([self.vocabulary.get(word, unknown) for word in words]).view(rows, -1)
+
+
+def _sentences(path: str) -> Iterator[list[str]]:
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        yield [BEGIN_SENTENCE, *line.split(), END_SENTENCE]
 
 
 if __name__ == "__main__":
     worker = PlainTrainer()
-    serve({"load": worker.load, "run": worker.run})
+    serve({"load": worker.load, "run": worker.run, "evaluate": worker.evaluate})

@@ -33,6 +33,8 @@ def tables(results: dict[str, Any]) -> str:
         parts.append(_transformer(results["transformer"]["runs"]))
     if "training" in results:
         parts.append(_training(results["training"]))
+    if "perplexity" in results:
+        parts.append(_perplexity(results["perplexity"]))
     return "\n\n".join(parts)
 
 
@@ -150,6 +152,18 @@ def _training(training: dict[str, Any]) -> str:
         rows.append([name, f"{median(run['speed']):,.0f}", *ratios, _mib(run["peak_mib"])])
     heads = ["", "tokens/s", "vs straightforward float32 (target)", "vs straightforward, same precision", "peak MiB"]
     return f"**One training step** ({training['what']})\n\n{_table(heads, rows)}"
+
+
+def _perplexity(runs: dict[str, Any]) -> str:
+    heads = ["", "forward", "backward", "average", "tokens/s", "tokens seen", "peak MiB"]
+    rows = []
+    for name, run in runs.items():
+        forward, backward, speed = run["forward"], run["backward"], run["tokens"] / run["seconds"]
+        figures = [f"{number:,.1f}" for number in (forward, backward, (forward + backward) / 2)]
+        rows.append([name, *figures, f"{speed:,.0f}", f"{run['tokens']:,.0f}", _mib(run["peak_mib"])])
+    first = next(iter(runs.values()))
+    what = f"{first['minutes']:.0f} minutes of training, {first['vocabulary']:,} words to predict"
+    return f"**Held-out perplexity on WikiText-2** ({what})\n\n{_table(heads, rows)}"
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:

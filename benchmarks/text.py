@@ -24,7 +24,7 @@ def sentences(tokens: int) -> tuple[Path, str]:
         working = target.with_suffix(".partial")
         with working.open("w", encoding="utf-8") as file:
             count = 0
-            for sentence in _wikitext() if WIKITEXT.exists() else _reference():
+            for sentence in wikitext(WIKITEXT) if WIKITEXT.exists() else _reference():
                 file.write(" ".join(sentence) + "\n")
                 count += len(sentence)
                 if count >= tokens:
@@ -56,8 +56,9 @@ def first_tokens(count: int) -> Path:
     return target
 
 
-def _wikitext() -> Iterator[list[str]]:
-    for sentence in Corpus([str(WIKITEXT)], tokenize="en"):
+def wikitext(path: Path) -> Iterator[list[str]]:
+    """The sentences of a part of WikiText."""
+    for sentence in Corpus([str(path)], tokenize="en"):
         if sentence.tokens[0] != "=":  # headings
             yield list(sentence.tokens)
 

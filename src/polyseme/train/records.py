@@ -63,13 +63,24 @@ def draw_curve(path: Path, records: Sequence[dict[str, Any]]) -> bool:
     left = figure.subplots()
     if training:
         name = training[0]["objective"]
-        left.plot([r["update"] for r in training], [r["loss"] for r in training], color="0.6", label=f"{name} loss")
+        left.plot(
+            [r["update"] for r in training], [r["loss"] for r in training], color="0.6", label=f"{name} training loss"
+        )
     left.set_xlabel("update")
     left.set_ylabel("training loss (nats a prediction)")
     right = left.twinx()
     for direction, colour in (("forward", "tab:blue"), ("backward", "tab:orange")):
-        right.plot([r["update"] for r in heldout], [r[direction] for r in heldout], "o-", color=colour, label=direction)
+        right.plot(
+            [r["update"] for r in heldout],
+            [r[direction] for r in heldout],
+            "o-",
+            color=colour,
+            label=f"held-out {direction}",
+        )
     right.set_yscale("log")
+    right.yaxis.set_major_formatter("{x:,.0f}")  # a perplexity, not a power of ten
+    low, high = right.get_ylim()
+    right.yaxis.set_minor_formatter("{x:,.0f}" if high < 10 * low else "")
     right.set_ylabel("held-out perplexity (full softmax)")
     figure.legend(loc="upper right", bbox_to_anchor=(1, 1), bbox_transform=left.transAxes)
     temporary = path.with_name(path.name + ".partial")

@@ -21,7 +21,6 @@ from polyseme.train import text_store
 from polyseme.train.build import continued_model, fresh_model, softmax_kind
 from polyseme.train.distributed import World, world
 from polyseme.train.loop import Trainer
-from polyseme.train.memory import kept_memory
 from polyseme.train.publish import refresh
 from polyseme.train.records import BOARD
 from polyseme.train.settings import ARCHITECTURE, Preset, Settings, settings_of
@@ -179,7 +178,7 @@ def _train(
     model, store = _open(settings, folder, start)
     watcher.counted(store.facts)
     trainer = Trainer(model, store, settings, world=everyone, folder=folder, output=output, watcher=watcher)
-    with _interruptible(trainer), kept_memory():
+    with _interruptible(trainer):
         finished = trainer.run(resume=resume)
     progress = trainer.progress
     if everyone.first:
