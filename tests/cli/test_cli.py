@@ -262,7 +262,13 @@ class TestConvert:
         refused(run("convert", TWO, tmp_path / "native"), "native: exists already")
         many = GOLDEN / "many_langs/words_and_characters"
         refused(run("convert", many, tmp_path / "no", "--to", "hdf5"), "only a model of byte characters")
+        rounded = run("convert", TWO, tmp_path / "no", "--to", "hdf5", "--weights", "int8")
+        refused(rounded, "HDF5 weights are float32, not int8; leave out --weights, or --to hdf5")
         assert not (tmp_path / "no").exists()
+
+    def test_rounded_weights(self, run, tmp_path: Path) -> None:
+        assert run("convert", TWO, tmp_path / "small", "--weights", "bfloat16").code == 0
+        assert open_model(tmp_path / "small").config == open_model(TWO).config
 
 
 class TestMain:

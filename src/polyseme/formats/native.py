@@ -7,13 +7,13 @@ from typing import Any
 
 import safetensors
 import safetensors.torch
-import torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
 from polyseme.formats.files import Files
 from polyseme.formats.model import Model, assemble
 from polyseme.formats.output import new_folder
+from polyseme.formats.storage import Storage, compact, expand
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters, WholeWords
 from polyseme.text.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ def read(files: Files) -> Model:
             tensors = safetensors.torch.load(file.read())
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise FormatError(f"{where}: not a safetensors file, or a truncated one ({error})") from error
-    tensors = {name: tensor.to(torch.float32) for name, tensor in tensors.items()}
+    tensors = expand(tensors, where=where)
     vocabulary = None
     if VOCABULARY in files.names:
         vocabulary = Vocabulary(files.text(VOCABULARY).split("\n")[:-1], where=files.shown(VOCABULARY))
@@ -53,12 +53,12 @@ def read(files: Files) -> Model:
     return Model(config, assemble(config, tensors, where=where), _indexer(files, config), vocabulary)
 
 
-def write(model: Model, folder: Path) -> None:
-    """Write a model into a new folder."""
+def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
+    """Write a model into a new folder, its weights as they are or rounded."""
     with new_folder(folder) as target:
         _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
         tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
-        safetensors.torch.save_file(tensors, target / WEIGHTS, metadata={"format": "pt"})
+        safetensors.torch.save_file(compact(tensors, storage), target / WEIGHTS, metadata={"format": "pt"})
         (target / WEIGHTS).chmod(0o644)  # it comes readable by its owner alone
         if model.vocabulary:
             text = "".join(f"{word}\n" for word in model.vocabulary.words)

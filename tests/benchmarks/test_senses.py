@@ -1,0 +1,158 @@
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import tiny_model
+
+from benchmarks import senses
+from benchmarks.senses import FOLDER, LANGUAGES, auc, interval, language_of, measure, read_pairs, similarities, table
+from polyseme import Embedder
+from polyseme.errors import FormatError, InputError
+
+HEADER = "word\tsentence 1\tsentence 2\tlabel\n"
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def pairs(request):
+    return read_pairs(FOLDER / f"{LANGUAGES[request.param]}.tsv", request.param)
+
+
+def test_pairs_are_many_and_balanced(pairs):
+    assert len(pairs) >= 100
+    assert 0.4 <= np.mean([pair.same for pair in pairs]) <= 0.6
+    for label in (True, False):  # each word, so that no word gives the label away
+        counts = Counter(pair.word for pair in pairs if pair.same is label)
+        assert set(counts) == {pair.word for pair in pairs}
+        assert min(counts.values()) >= 2
+    assert len({pair.word for pair in pairs}) >= 25
+
+
+def test_sentences_are_of_natural_length_and_none_is_twice(pairs):
+    sentences = [occurrence.tokens for pair in pairs for occurrence in pair.occurrences]
+    assert len(set(map(tuple, sentences))) == len(sentences)
+    for tokens in sentences:
+        assert 6 <= sum(re.search(r"\w", token) is not None for token in tokens) <= 20, tokens
+
+
+def test_the_word_stands_at_its_place(pairs):
+    for pair in pairs:
+        for occurrence in pair.occurrences:
+            assert occurrence.tokens[occurrence.position] == pair.word
+            assert "".join(occurrence.tokens).count(pair.word) == 1 or pair.word.isascii()
+
+
+def test_a_file_says_where_it_is_wrong(tmp_path: Path):
+    path = tmp_path / "pairs.tsv"
+    for text, message in [
+        ("", f"{path}, line 1: got [], expected the header"),
+        ("word\tsame\n", f"{path}, line 1: got [['word', 'same']], expected the header"),
+        (HEADER + "bank\tA bank.\n", f"{path}, line 2: got 2 columns, expected 4"),
+        (
+            HEADER + "bank\tA bank.\tThe bank.\tsame\nbank\tA bank.\tThe bank.\tyes\n",
+            f"{path}, line 3: the label is 'yes', expected 'same' or 'different'",
+        ),
+        (
+            HEADER + "bank\tA bank.\tThe banks.\tsame\n",
+            f"{path}, line 2: 'bank' is 0 tokens of 'The banks .', expected one; reword it",
+        ),
+        (
+            HEADER + "bank\tA bank by a bank.\tThe bank.\tsame\n",
+            f"{path}, line 2: 'bank' is 2 tokens of 'A bank by a bank .', expected one; reword it",
+        ),
+        (
+            HEADER + "bank\tA bank is here. It is shut.\tThe bank.\tsame\n",
+            f"{path}, line 2: 'A bank is here. It is shut.' is 2 sentences, expected one",
+        ),
+        (HEADER + "bank\tA bank.\tThe bank.\tsame\n", f"{path}: got 1 pairs, expected some with the label 'same'"),
+    ]:
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(FormatError, match=re.escape(message)):
+            read_pairs(path, "en")
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2).filter(lambda r: len({s for _, s in r}) == 2))
+def test_auc_is_that_of_a_double_loop(rows):
+    total = count = 0.0
+    for one, one_same in rows:
+        for two, two_same in rows:
+            if one_same and not two_same:
+                count += 1
+                total += 1 if one > two else 0.5 if one == two else 0
+    scores, same = np.array([score for score, _ in rows], dtype=float), np.array([same for _, same in rows])
+    assert auc(scores, same) == pytest.approx(total / count, abs=1e-12)
+
+
+def test_interval_is_that_of_drawing_pairs_one_by_one():
+    random = np.random.default_rng(5)
+    same = np.arange(60) < 30
+    scores = random.normal(size=60) + 0.8 * same
+    drawn = [
+        auc(scores[np.concatenate([random.choice(30, 30), 30 + random.choice(30, 30)])], same) for _ in range(4000)
+    ]
+    assert interval(scores, same) == pytest.approx(np.quantile(drawn, (0.025, 0.975)), abs=0.01)
+    assert interval(scores, same) == interval(scores, same)
+    assert interval(same.astype(float), same) == (1, 1)
+
+
+def test_layer_0_is_blind_and_the_others_are_not(pairs):
+    blind, *others = measure(Embedder(tiny_model(softmax=False)), pairs)
+    assert (blind.layer, blind.auc, blind.low, blind.high) == ("0", 0.5, 0.5, 0.5)
+    assert (blind.same, blind.different) == (1, 1)
+    assert [row.layer for row in others] == ["1", "2", "mean"]
+    for row in others:
+        assert row.low < row.auc < row.high
+        assert max(row.same, row.different) < 1
+
+
+def test_layer_0_is_blind_in_small_batches_without_a_cache(pairs):
+    embedder = Embedder(tiny_model(softmax=False), batch_tokens=40, cache_mib=0)
+    assert measure(embedder, pairs)[0].auc == 0.5
+
+
+def test_similarities_are_cosines(pairs):
+    embedder = Embedder(tiny_model(softmax=False))
+    found = similarities(embedder, pairs)
+    for number in (0, len(pairs) - 1):
+        one, two = (
+            embedder.embed([occurrence.tokens])[0][:, occurrence.position] for occurrence in pairs[number].occurrences
+        )
+        for layer, a, b in [("1", one[1], two[1]), ("2", one[2], two[2]), ("mean", one.mean(axis=0), two.mean(axis=0))]:
+            cosine = a @ b / np.sqrt((a @ a) * (b @ b))
+            assert found[layer][number] == pytest.approx(cosine, abs=2e-6)
+
+
+def test_language_comes_from_the_name():
+    assert language_of("models/English-small") == "en"
+    assert language_of("chinese-small") == "zh"
+    for name in ("model", "english-and-chinese"):
+        expected = f"{name}: expected a name with 'english' or 'chinese' in it, to know the language; give --language"
+        with pytest.raises(InputError, match=re.escape(expected)):
+            language_of(name)
+
+
+def test_command(monkeypatch, capsys):
+    monkeypatch.setattr(senses, "load", lambda _: Embedder(tiny_model(softmax=False)))
+    monkeypatch.setattr(sys, "argv", ["senses", "english-tiny", "--json"])
+    senses.main()
+    found = json.loads(capsys.readouterr().out)
+    pairs = read_pairs(FOLDER / "english.tsv", "en")
+    assert (found["model"], found["language"], found["pairs"]) == ("english-tiny", "en", len(pairs))
+    assert [row["layer"] for row in found["layers"]] == ["0", "1", "2", "mean"]
+
+    monkeypatch.setattr(sys, "argv", ["senses", "tiny", "--language", "en"])
+    senses.main()
+    assert table(measure(Embedder(tiny_model(softmax=False)), pairs)) in capsys.readouterr().out
+
+    monkeypatch.setattr(sys, "argv", ["senses", "tiny"])
+    with pytest.raises(SystemExit, match="2"):
+        senses.main()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tiny: expected a name with")
+    assert printed.err.count("\n") == 1
