@@ -211,6 +211,8 @@ class Trainer:
             if best:
                 publish(self.model, self.output, self.store.facts, self.settings, p, self.kind)
             self.watcher.evaluated(result, update=p.update, best=best)
+        pause = self._clock(begun)  # does not count against the speed of training
+        p.recent = [[total, predictions, moment + pause] for total, predictions, moment in p.recent]
         self._save()
 
     def _save(self) -> None:

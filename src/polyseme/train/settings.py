@@ -156,7 +156,7 @@ PRESETS: dict[Preset, dict[str, Any]] = {
         "samples": 2048,
         "batch_tokens": 1024,
     },
-    "small": {},
+    "small": {"batch_tokens": 1024},
     "medium": {"hidden_dim": 2048, "projection_dim": 256, "learning_rate": 1e-3},
     "original": {
         "hidden_dim": 4096,
