@@ -11,7 +11,8 @@ import polyseme
 
 
 def test_public_names() -> None:
-    assert polyseme.__all__ == ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load", "train"]
+    names = ["BiLM", "Elmo", "Embedder", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
+    assert polyseme.__all__ == names
     for name in polyseme.__all__:
         assert getattr(polyseme, name).__name__.split(".")[-1] == name
         assert name in dir(polyseme)

@@ -16,17 +16,19 @@ _HOMES = {
     "Elmo": "polyseme.compat.allennlp",
     "Embedder": "polyseme.embed.embedder",
     "ScalarMix": "polyseme.nn.scalar_mix",
+    "StaticVectors": "polyseme.embed.static_vectors",
     "batch_to_ids": "polyseme.compat.allennlp",
     "load": "polyseme.embed.load",
     "train": "polyseme.train.run",
 }
 
-__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "batch_to_ids", "load", "train"]
+__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
 
 if TYPE_CHECKING:
     from polyseme.compat.allennlp import Elmo, batch_to_ids
     from polyseme.embed.embedder import Embedder
     from polyseme.embed.load import load
+    from polyseme.embed.static_vectors import StaticVectors
     from polyseme.models.bilm import BiLM
     from polyseme.nn.scalar_mix import ScalarMix
     from polyseme.train.run import train

@@ -1,0 +1,92 @@
+"""The native folder of word vectors: config.json, vectors.npy, which is mapped into memory, and words.txt."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from polyseme.errors import FormatError, InputError
+from polyseme.formats.files import Files
+from polyseme.formats.output import new_folder
+from polyseme.models.static import WordVectors
+
+KIND = "polyseme word vectors"
+CONFIG, MATRIX, WORDS = "config.json", "vectors.npy", "words.txt"
+
+
+def read(path: Path, *, limit: int | None) -> WordVectors:
+    """Open a folder that `write` wrote; vectors are read from disk when they are asked for."""
+    files = Files.folder(path)
+    config = files.json(CONFIG) if CONFIG in files.names else {}
+    if config.get("format") != KIND:
+        if config.get("format") == "polyseme":
+            raise InputError(f"{path}: is a biLM and not word vectors; polyseme.load reads it")
+        raise FormatError(
+            f"{path}: no word vectors in it; expected a folder that StaticVectors.save wrote, with {CONFIG}, {MATRIX} "
+            f"and {WORDS}, or the path of one file of word vectors"
+        )
+    facts = {name: config.get(name) for name in ("words", "dim", "duplicates", "repaired")}
+    for name, value in facts.items():
+        if not isinstance(value, int):
+            raise FormatError(
+                f"{path / CONFIG}: {name} is {value!r:.60}, expected a whole number; get the folder again"
+            )
+    for name in (WORDS, MATRIX):
+        if name not in files.names:
+            raise FormatError(f"{path / name}: missing; get the folder again")
+    *words, after = files.text(WORDS).split("\n")
+    if len(words) != facts["words"] or after:
+        raise FormatError(
+            f"{path / WORDS}: {len(words):,} whole lines{' and a part of one' if after else ''}, but {CONFIG} says "
+            f"{facts['words']:,} words; the file is damaged or cut off: get the folder again"
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            matrix = np.load(path / MATRIX, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # numpy raises almost anything on a damaged header
+        reason = str(error).partition("\n")[0]
+        raise FormatError(
+            f"{path / MATRIX}: cannot be read ({reason}); the file is damaged or cut off: get the folder again"
+        ) from error
+    if matrix.shape != (facts["words"], facts["dim"]) or matrix.dtype != np.dtype("<f4"):
+        raise FormatError(
+            f"{path / MATRIX}: {matrix.dtype} of shape {matrix.shape}, but {CONFIG} says float32 of shape "
+            f"({facts['words']}, {facts['dim']}); get the folder again"
+        )
+    try:
+        return WordVectors(
+            words[:limit],
+            matrix[:limit],
+            source=str(config.get("source")),
+            duplicates=int(config["duplicates"]),
+            repaired=int(config["repaired"]),
+        )
+    except InputError as error:
+        raise FormatError(f"{path}: {error}; get the folder again") from error
+
+
+def write(vectors: WordVectors, path: Path) -> None:
+    """Write a new folder, whole or not at all."""
+    for number, word in enumerate(vectors.words):
+        if "\n" in word or not _is_text(word):
+            raise InputError(
+                f"{path}: word {number:,} is {word!r:.60}, which {WORDS} cannot hold (a line break, or half of a "
+                "surrogate pair); leave it out"
+            )
+    config = {
+        "format": KIND,
+        "words": len(vectors.words),
+        "dim": vectors.dim,
+        "source": vectors.source,
+        "duplicates": vectors.duplicates,
+        "repaired": vectors.repaired,
+    }
+    with new_folder(path) as target:
+        (target / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        (target / WORDS).write_text("".join(f"{word}\n" for word in vectors.words), encoding="utf-8", newline="\n")
+        np.save(target / MATRIX, vectors.matrix.astype("<f4", order="C", copy=False))
+
+
+def _is_text(word: str) -> bool:
+    return word.isascii() or not any("\ud800" <= character <= "\udfff" for character in word)

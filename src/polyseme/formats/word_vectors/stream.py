@@ -1,0 +1,68 @@
+"""The bytes of a file, compressed or not, with the place where reading stands."""
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, cast
+
+from polyseme.errors import FormatError, InputError
+
+CHUNK = 1 << 22
+_GZIP = b"\x1f\x8b"
+
+
+class Stream:
+    """Reads a file in order; gzip is told by its magic number.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self.offset = 0
+        """Bytes read so far, counted after decompression."""
+        self._ahead = b""
+        try:
+            self._file: BinaryIO = path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); expected a file of word vectors") from error
+        self._stream: BinaryIO = self._file
+        self.compressed = self.peek(len(_GZIP)) == _GZIP
+        if self.compressed:
+            self._file.seek(0)
+            self._ahead = b""
+            # A buffer is what makes small reads of gzip cheap.
+            self._stream = cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=self._file)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which are still to be read."""
+        while len(self._ahead) < size and (more := self._take(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead[:size]
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """At most so many bytes; none at the end."""
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        data = data or self._take(size)
+        self.offset += len(data)
+        return data
+
+    def _take(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise FormatError(
+                f"{self.name}: cannot read on after byte {self.offset + len(self._ahead):,} ({error}); the file is "
+                "damaged or cut off, fetch it again"
+            ) from error

@@ -1,0 +1,174 @@
+"""GloVe, word2vec and fastText text: a word and its numbers a line, with or without a header."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from polyseme.errors import FormatError
+from polyseme.formats.word_vectors.stream import Stream
+from polyseme.formats.word_vectors.table import GrowingTable, Header
+from polyseme.models.static import Vectors, WordVectors
+
+_LONGEST_LINE = 1 << 26
+_LINES_TO_TELL = 1000
+_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# So exact a number is part of a vector; a word with spaces may end in a number too ("windows 8.1").
+_COMPONENT = re.compile(rb"[-+]?\d*\.\d{3,}(?:[eE][-+]?\d+)?|[-+]?\d+\.?\d*[eE][-+]\d+")
+_CONTROL = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]")
+_TO_DO = "the line is damaged or the file cut off: fetch it again, or take the line out"
+
+
+def begins_as_text(after_header: bytes) -> bool:
+    """Whether what follows a header is text, if need be a damaged line of it, and not numbers in binary."""
+    if _numbers_at_end(after_header.split(b"\n", 1)[0].split()) > 1:
+        return True
+    # A number in binary has control characters or is not UTF-8, but for a few whose bytes are all letters.
+    start = after_header[:4096]
+    try:
+        start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(start) - 4:  # and not a character that is cut in two
+            return False
+    return not _CONTROL.search(start)
+
+
+def read(stream: Stream, head: bytes, header: Header | None, *, limit: int | None) -> WordVectors:
+    """Read the lines after the header, if there is one.
+
+    Args:
+        stream: The file, which stands at the first line of vectors.
+        head: The bytes that follow.
+        header: What the first line said, where that was a header.
+        limit: Only so many words.
+    """
+    lines_before = 0 if header is None else 1
+    reader = _Reader(stream.name, _usual_dim(head, stream.name) if header is None else header.dim, header)
+    table = GrowingTable(reader.dim, name=stream.name, limit=limit)
+    for first, lines in _blocks(stream, lines_before + 1):
+        words, rows = reader.parse(lines, first)
+        table.add(words, rows)
+        if table.full:
+            break
+        if header is not None and table.lines > header.words:
+            surplus = [number for number, line in enumerate(lines, first) if line.strip()][header.words - table.lines]
+            raise FormatError(
+                f"{stream.name}:{surplus}: a word more than the {header.words:,} that the header on line 1 says; "
+                "correct line 1, or fetch the file again"
+            )
+    else:
+        if header is not None and table.lines < header.words:
+            raise FormatError(
+                f"{stream.name}: ends after {table.lines:,} words, but the header on line 1 says {header.words:,}; "
+                "the file is cut off or its header wrong: fetch it again, or correct line 1"
+            )
+    return table.finish("GloVe text" if header is None else "word2vec text")
+
+
+class _Reader:
+    """Lines to words and numbers."""
+
+    def __init__(self, name: str, dim: int, header: Header | None) -> None:
+        self.dim = dim
+        self._name = name
+        self._why = "as most of the first lines have" if header is None else "as the header on line 1 says"
+
+    def parse(self, lines: Sequence[bytes], first: int) -> tuple[list[bytes], Vectors]:
+        """The word and the vector of every line that is not blank; ``first`` is the number of the first line."""
+        words: list[bytes] = []
+        vectors: list[bytes] = []
+        for number, line in enumerate(lines, first):
+            line = line.rstrip()  # fastText ends its lines with a space
+            if line.count(b" ") == self.dim:
+                word, vector = line.split(b" ", 1)
+            elif line:
+                word, vector = self._unusual(line, number)
+            else:
+                continue
+            words.append(word)
+            vectors.append(vector)
+        if not words:
+            return [], np.empty((0, self.dim), dtype=np.float32)
+        try:
+            # Read by numpy in C: several times faster than float() of each number.
+            rows = np.loadtxt(vectors, dtype=np.float32, delimiter=" ", comments=None, ndmin=2, encoding="latin1")
+        except ValueError as error:
+            self._complain(lines, first, str(error))
+        if rows.shape != (len(words), self.dim) or not np.isfinite(rows).all():
+            self._complain(lines, first, f"numbers of shape {rows.shape}")
+        return words, rows
+
+    def _unusual(self, line: bytes, number: int) -> tuple[bytes, bytes]:
+        """A line with spaces in its word, or with tabs or several spaces between numbers."""
+        word, *fields = line.rsplit(None, self.dim)
+        if _numbers_at_end(fields) == self.dim and not _COMPONENT.fullmatch(word.rsplit(None, 1)[-1]):
+            return word, b" ".join(fields)
+        raise self._ragged(line, number)
+
+    def _complain(self, lines: Sequence[bytes], first: int, otherwise: str) -> NoReturn:
+        """Say which line numpy could not read."""
+        for number, line in enumerate(lines, first):
+            word, *fields = line.rsplit(None, self.dim) or [b""]
+            if line.strip() and len(fields) < self.dim:
+                raise self._ragged(line, number)
+            for field in fields:
+                if not _NUMBER.fullmatch(field) or abs(float(field)) > float(np.finfo(np.float32).max):
+                    raise FormatError(
+                        f"{self._name}:{number}: {_shown(field)} in the vector of {_shown(word)}, expected "
+                        f"{self.dim} finite numbers {self._why}; {_TO_DO}"
+                    )
+        raise FormatError(
+            f"{self._name}:{first} and the lines after it: {otherwise}; expected {self.dim} numbers a line"
+        )
+
+    def _ragged(self, line: bytes, number: int) -> FormatError:
+        word, *fields = line.split()
+        return FormatError(
+            f"{self._name}:{number}: the line that begins with {_shown(word)} ends in {_numbers_at_end(fields)} "
+            f"numbers, expected {self.dim} {self._why}; {_TO_DO}"
+        )
+
+
+def _blocks(stream: Stream, number: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Some megabytes of lines at a time, and the number of the first of them."""
+    rest = b""
+    while data := stream.read():
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        if lines:
+            yield number, lines
+            number += len(lines)
+        if len(rest) > _LONGEST_LINE:
+            raise FormatError(
+                f"{stream.name}:{number}: a line of more than {_LONGEST_LINE:,} bytes; expected a word and its numbers"
+            )
+    if rest:
+        yield number, [rest]
+
+
+def _usual_dim(head: bytes, name: str) -> int:
+    """How many numbers most of the first lines end in; of equals the fewest, since words may end in a number."""
+    lines = head.split(b"\n", _LINES_TO_TELL)
+    if len(lines) > 1:
+        lines.pop()  # which may be cut
+    counts = Counter(_numbers_at_end(line.split()[1:]) for line in lines if line.strip())
+    dim = min(counts, key=lambda count: (-counts[count], count), default=0)
+    if not dim:
+        raise FormatError(
+            f"{name}: not word vectors: most of its first lines do not end in a number; expected GloVe or fastText "
+            "text, word2vec text or binary, or a folder that StaticVectors.save wrote"
+        )
+    return dim
+
+
+def _numbers_at_end(fields: Sequence[bytes]) -> int:
+    for count, field in enumerate(reversed(fields)):
+        if not _NUMBER.fullmatch(field):
+            return count
+    return len(fields)
+
+
+def _shown(part: bytes) -> str:
+    return f"{part.decode('utf-8', 'replace')!r:.60}"
