@@ -15,6 +15,7 @@ _HOMES = {
     "BiLM": "polyseme.models.bilm",
     "Elmo": "polyseme.compat.allennlp",
     "Embedder": "polyseme.embed.embedder",
+    "OccurrenceIndex": "polyseme.search.index",
     "ScalarMix": "polyseme.nn.scalar_mix",
     "StaticVectors": "polyseme.embed.static_vectors",
     "batch_to_ids": "polyseme.compat.allennlp",
@@ -22,7 +23,7 @@ _HOMES = {
     "train": "polyseme.train.run",
 }
 
-__all__ = ["BiLM", "Elmo", "Embedder", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
+__all__ = ["BiLM", "Elmo", "Embedder", "OccurrenceIndex", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
 
 if TYPE_CHECKING:
     from polyseme.compat.allennlp import Elmo, batch_to_ids
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from polyseme.embed.static_vectors import StaticVectors
     from polyseme.models.bilm import BiLM
     from polyseme.nn.scalar_mix import ScalarMix
+    from polyseme.search.index import OccurrenceIndex
     from polyseme.train.run import train
 
 

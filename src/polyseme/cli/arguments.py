@@ -28,6 +28,14 @@ class TokenizerChoice(StrEnum):
     char = "char"
 
 
+class PrecisionChoice(StrEnum):
+    """What the LSTMs compute in."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    int8 = "int8"
+
+
 ModelArgument = Annotated[
     str,
     typer.Argument(
@@ -53,6 +61,12 @@ TokenizeOption = Annotated[
 ]
 FormatOption = Annotated[
     ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+]
+ModelOption = Annotated[
+    str, typer.Option("--model", "-m", help="A model of any known format; see polyseme info.", show_default=False)
+]
+PrecisionOption = Annotated[
+    PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
 ]
 DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
 

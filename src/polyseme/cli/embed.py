@@ -12,7 +12,18 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag, OptionsFile, ReaderChoice, TokenizerChoice, VocabularyFile, model_path
+from polyseme.cli.arguments import (
+    DeviceOption,
+    JsonFlag,
+    ModelOption,
+    OptionsFile,
+    PrecisionChoice,
+    PrecisionOption,
+    ReaderChoice,
+    TokenizerChoice,
+    VocabularyFile,
+    model_path,
+)
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
 
@@ -22,14 +33,6 @@ class PoolChoice(StrEnum):
 
     mean = "mean"
     max = "max"
-
-
-class PrecisionChoice(StrEnum):
-    """What the LSTMs compute in."""
-
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    int8 = "int8"
 
 
 class NumberType(StrEnum):
@@ -56,9 +59,7 @@ def embed(
         list[str],
         typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
     ],
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="A model of any known format; see polyseme info.", show_default=False)
-    ],
+    model: ModelOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="What to write: .npz, .h5 or .parquet.", show_default=False)
     ],
@@ -87,10 +88,8 @@ def embed(
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
-    precision: Annotated[
-        PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
-    ] = PrecisionChoice.float32,
-    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")] = "cpu",
+    precision: PrecisionOption = PrecisionChoice.float32,
+    device: DeviceOption = "cpu",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import polyseme
-from polyseme.cli import convert, embed, evaluate, info, score, substitutes, train
+from polyseme.cli import convert, embed, evaluate, index, info, score, similar, substitutes, train
 from polyseme.cli.settings_options import SettingsCommand
 from polyseme.errors import PolysemeError
 
@@ -27,6 +27,9 @@ app.command("train", cls=SettingsCommand)(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("substitutes")(substitutes.substitutes)
+app.command("index")(index.index)
+app.command("nearest")(index.nearest)
+app.command("similar")(similar.similar)
 
 
 def _version(asked: bool) -> None:

@@ -14,7 +14,6 @@ from polyseme.cli.arguments import (
     VocabularyFile,
     model_path,
 )
-from polyseme.errors import InputError
 
 
 def substitutes(
@@ -37,8 +36,9 @@ def substitutes(
     Example: polyseme substitutes novel-model "The river [bank] was steep" -k 10
     """
     from polyseme.embed.load import load
+    from polyseme.text.marked import marked
 
-    tokens, position = _marked(sentence, tokenize)
+    tokens, position = marked(sentence, tokenize.value if tokenize else None)
     embedder = load(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     found = embedder.substitutes(tokens, position, k=k)
     if as_json:
@@ -47,23 +47,3 @@ def substitutes(
     typer.echo(f"{'word':24}{'log-prob.':>10}{'forward':>10}{'backward':>10}")
     for one in found:
         typer.echo(f"{one.word:24}{one.log_probability:10.3f}{one.forward:10.3f}{one.backward:10.3f}")
-
-
-def _marked(sentence: str, tokenize: TokenizerChoice | None) -> tuple[list[str], int]:
-    """The tokens, and which of them is in brackets."""
-    before, opened, rest = sentence.partition("[")
-    word, closed, after = rest.partition("]")
-    if not opened or not closed or not word.strip() or "[" in after:
-        raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
-    parts = [_tokens(part, tokenize) for part in (before, after)]
-    return [*parts[0], word.strip(), *parts[1]], len(parts[0])
-
-
-def _tokens(text: str, tokenize: TokenizerChoice | None) -> list[str]:
-    if tokenize is None:
-        return text.split()
-    import io
-
-    from polyseme.text.tokenizers import tokenized
-
-    return [token for tokens in tokenized(io.StringIO(text).readline, tokenize.value) for token in tokens]

@@ -42,6 +42,7 @@ class Corpus:
             is a sentence and tokens stand between whitespace.
 
     Attributes:
+        tokenize: As given.
         repairs: What was replaced in the iteration begun last, so far.
 
     Raises:
@@ -74,7 +75,7 @@ class Corpus:
         if self._paths.count(_STDIN) > 1:
             raise InputError("standard input (-) is given twice but can be read only once; give it once")
         self._reader = reader
-        self._tokenize = tokenize
+        self.tokenize = tokenize
         self._spent: str | None = None
         sized = all(path != _STDIN and Path(path).is_file() for path in self._paths)
         self._size = sum(Path(path).stat().st_size for path in self._paths) if sized else 0
@@ -140,9 +141,9 @@ class Corpus:
             case "fasta":
                 return read_fasta(lines)
             case "jsonl":
-                return read_jsonl(lines, self._tokenize)
+                return read_jsonl(lines, self.tokenize)
             case _:
-                return read_lines(lines, self._tokenize)
+                return read_lines(lines, self.tokenize)
 
 
 def _files(source: str) -> list[str]:

@@ -1,0 +1,144 @@
+"""``polyseme index`` and ``polyseme nearest``: occurrences as vectors on disk, and the search in them."""
+
+import json
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyseme.cli.arguments import (
+    DeviceOption,
+    FormatOption,
+    JsonFlag,
+    ModelOption,
+    OptionsFile,
+    PrecisionChoice,
+    PrecisionOption,
+    ReaderChoice,
+    TextArgument,
+    TokenizeOption,
+    model_path,
+)
+from polyseme.cli.progress import progress
+from polyseme.errors import InputError
+
+IndexArgument = Annotated[
+    Path, typer.Argument(metavar="INDEX", help="A folder that polyseme index wrote.", show_default=False)
+]
+QueryModel = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="The model the index was built with, where it is no longer in its place."),
+]
+
+
+class CompressionChoice(StrEnum):
+    """How vectors are stored."""
+
+    float16 = "float16"
+    int8 = "int8"
+    pq = "pq"
+
+
+class WordsChoice(StrEnum):
+    """Whose occurrences to find."""
+
+    any = "any"
+    same = "same"
+    other = "other"
+
+
+def index(
+    text: TextArgument,
+    model: ModelOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The index folder to write.", show_default=False)],
+    layers: Annotated[str, typer.Option(help="Which vector of an occurrence: top, mean or a layer's number.")] = "top",
+    compression: Annotated[
+        CompressionChoice, typer.Option(help="Two bytes a number, one, or a quarter of one.")
+    ] = CompressionChoice.float16,
+    word: Annotated[
+        list[str] | None, typer.Option("--word", help="Only occurrences of this word; may be given again.")
+    ] = None,
+    sample: Annotated[float, typer.Option(help="Only this share of the occurrences.")] = 1.0,
+    tokenize: TokenizeOption = None,
+    reader: FormatOption = ReaderChoice.auto,
+    append: Annotated[bool, typer.Option("--append", help="Add to an index that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    precision: PrecisionOption = PrecisionChoice.float32,
+    device: DeviceOption = "cpu",
+    options: OptionsFile = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store every occurrence of a corpus as a vector, to be searched by meaning.
+
+    Example: polyseme index news.txt --tokenize en -m english-model -o news-index
+    """
+    from polyseme.embed.layers import parse_choice
+    from polyseme.embed.load import load
+    from polyseme.search.index import OccurrenceIndex
+    from polyseme.text.corpus import Corpus
+
+    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    embedder = load(model_path(model, options), precision=precision.value, device=device)
+    begun = time.monotonic()
+    place = str(Path(model).absolute()) if Path(model).exists() else model
+    with progress(f"indexing {corpus}") as advance:
+        built = OccurrenceIndex.build(
+            embedder,
+            corpus,
+            output,
+            layers=parse_choice(layers),
+            compression=compression.value,
+            words=word or None,
+            sample=sample,
+            append=append,
+            resume=resume,
+            model="" if options else place,
+            advance=advance,
+        )
+    seconds = time.monotonic() - begun
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "occurrences": len(built), "seconds": round(seconds, 3)}))
+    else:
+        typer.echo(f"{output}: {len(built):,} occurrences of {len(built.counts):,} words, {seconds:,.1f} s", err=True)
+
+
+def nearest(
+    folder: IndexArgument,
+    sentence: Annotated[
+        str,
+        typer.Argument(
+            metavar="SENTENCE", help='With the word in brackets: "She signed to do a [play]".', show_default=False
+        ),
+    ],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many occurrences.")] = 10,
+    words: Annotated[
+        WordsChoice, typer.Option(help="Occurrences of any word, of the same one, or of others alone.")
+    ] = WordsChoice.any,
+    group: Annotated[bool, typer.Option("--group", help="Only the best occurrence of each word.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector; slower in a large index.")] = False,
+    model: QueryModel = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print the places of a corpus where a word means what it means in this sentence.
+
+    The sentence is cut into tokens as the corpus was.
+
+    Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10
+    """
+    from polyseme.embed.load import load
+    from polyseme.search.index import OccurrenceIndex
+    from polyseme.text.marked import marked
+
+    opened = OccurrenceIndex(folder, None if model is None else load(model))
+    tokens, position = marked(sentence, opened.tokenize)
+    found = opened.nearest(tokens, position, k=k, words=words.value, group=group, exact=exact)
+    if not found:
+        raise InputError(f"{folder}: no occurrence of {tokens[position]!r}; leave out --words, or index more text")
+    for one in found:
+        if as_json:
+            typer.echo(json.dumps(one._asdict(), ensure_ascii=False))
+            continue
+        shown = [*one.sentence[: one.position], f"[{one.word}]", *one.sentence[one.position + 1 :]]
+        typer.echo(f"{one.similarity:.3f}  {' '.join(shown)}")

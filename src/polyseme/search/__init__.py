@@ -1,0 +1,1 @@
+"""Search by meaning in context: occurrences of words as vectors on disk."""

@@ -1,0 +1,210 @@
+"""Building an index: a corpus is embedded in a stream and stored shard by shard."""
+
+import hashlib
+import json
+import shutil
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from polyseme.embed.embedder import Embedder
+from polyseme.embed.layers import LayerChoice, check_choice
+from polyseme.errors import FormatError, InputError, OutputError
+from polyseme.nn.scalar_mix import ScalarMix
+from polyseme.search.shard import ShardWriter
+from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
+from polyseme.text.corpus import Corpus, Sentence
+
+MANIFEST = "index.json"
+KIND = "polyseme-index"
+
+Advance = Callable[[int, float | None], None]
+
+
+class Builder:
+    """Writes an index into a folder, or adds to one.
+
+    A new index grows in ``FOLDER.partial`` and is renamed when it is whole; new shards of an old one become part of it
+    when its manifest is replaced. Either way an interrupted run can be resumed and loses the shard in hand at most.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        folder: Path,
+        *,
+        model: str,
+        layers: LayerChoice,
+        compression: Compression,
+        words: Collection[str] | None,
+        sample: float,
+        shard_bytes: int,
+        resume: bool,
+        append: bool,
+    ) -> None:
+        faiss()  # or say now that it is missing
+        check_choice(layers, embedder.layers)
+        if layers == "all" or isinstance(layers, ScalarMix):
+            raise InputError("an index holds one vector an occurrence; choose layers 'top', 'mean' or a layer's number")
+        if compression not in COMPRESSIONS:
+            raise InputError(f"unknown compression {compression!r}; expected {', '.join(COMPRESSIONS)}")
+        if not 0 < sample <= 1:
+            raise InputError(f"sample is {sample}, expected a share of the occurrences, above 0 and at most 1")
+        self._embedder, self._corpus, self._folder, self._layers = embedder, corpus, folder, layers
+        self._words = None if words is None else frozenset(words)
+        self._sample, self._shard_bytes = sample, shard_bytes
+        self._partial = folder.with_name(f"{folder.name}.partial")
+        self._same = {
+            "model": embedder.model.fingerprint(),
+            "precision": embedder.precision,
+            "layers": layers,
+            "compression": compression,
+            "tokenize": corpus.tokenize,
+        }
+        self._run = {
+            **self._same,
+            "words": None if self._words is None else sorted(self._words),
+            "sample": sample,
+            "corpus": corpus.facts(),
+            "shard_bytes": shard_bytes,
+        }
+        self._manifest = self._begin(model, resume=resume, append=append)
+
+    def _begin(self, model: str, *, resume: bool, append: bool) -> dict[str, Any]:
+        old = read_manifest(self._folder) if append else None
+        if not append and self._folder.exists():
+            raise InputError(f"{self._folder}: exists already; give the name of a new folder, or --append to add to it")
+        if old is not None:
+            for name, value in self._same.items():
+                if old[name] != value:
+                    raise InputError(
+                        f"{self._folder}: was built with {name} {old[name]!r}, not {value!r}; add to it with the "
+                        "same, or build another index"
+                    )
+        if resume and (self._partial / MANIFEST).exists():
+            found = read_manifest(self._partial)
+            changed = next((name for name, value in self._run.items() if found["run"][name] != _plain(value)), None)
+            if changed is not None:
+                raise InputError(
+                    f"{self._partial}: was begun with another {changed}; resume it with the same settings and text, or "
+                    "remove this folder"
+                )
+            return found
+        if self._partial.exists() and not resume:
+            raise InputError(
+                f"{self._partial}: an interrupted build is here; go on with --resume, or remove this folder"
+            )
+        try:
+            self._partial.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self._partial}: cannot be created ({error.strerror})") from error
+        first = len(old["shards"]) if old is not None else 0
+        return {
+            "format": KIND,
+            "version": 1,
+            **self._same,
+            "model_path": model,
+            "dim": self._embedder.dim,
+            "run": _plain(self._run),
+            "first": first,
+            "sentences": 0,
+            "shards": [],
+        }
+
+    def run(self, advance: Advance | None = None) -> int:
+        """Embed and store; gives the number of occurrences that were stored."""
+        manifest = self._manifest
+        for folder in self._partial.iterdir():  # a shard that was not finished
+            if folder.is_dir() and folder.name not in {shard["name"] for shard in manifest["shards"]}:
+                shutil.rmtree(folder)
+        waiting: deque[Sentence] = deque()
+
+        def token_lists() -> Iterator[list[str]]:
+            for sentence in islice(self._corpus.nonempty(), manifest["sentences"], None):
+                waiting.append(sentence)
+                yield sentence.tokens
+
+        writer, read = ShardWriter(self._embedder.dim), manifest["sentences"]
+        for rows in self._embedder.stream(token_lists(), layers=self._layers):
+            tokens = waiting.popleft().tokens
+            positions = [place for place, token in enumerate(tokens) if self._wanted(token, read, place)]
+            writer.add(tokens, positions, rows[positions])
+            read += 1
+            if writer.bytes >= self._shard_bytes:
+                self._store(writer, read)
+                writer = ShardWriter(self._embedder.dim)
+            if advance is not None:
+                advance(len(tokens), self._corpus.share_read())
+        if len(writer):
+            self._store(writer, read)
+        if not manifest["shards"]:
+            shutil.rmtree(self._partial)
+            what = "none of the words asked for stands in it" if self._words else "the sample holds no occurrence"
+            raise InputError(f"{self._corpus}: {what}; nothing was stored")
+        self._finish()
+        return sum(shard["occurrences"] for shard in manifest["shards"])
+
+    def _wanted(self, token: str, sentence: int, position: int) -> bool:
+        if self._words is not None and token not in self._words:
+            return False
+        if self._sample == 1:
+            return True
+        digest = hashlib.blake2b(f"{sentence} {position}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest, "big") < self._sample * 2**32
+
+    def _store(self, writer: ShardWriter, read: int) -> None:
+        manifest = self._manifest
+        name = f"shard-{manifest['first'] + len(manifest['shards']):05d}"
+        try:
+            facts = writer.write(self._partial / name, self._manifest["compression"])
+            manifest["shards"].append(facts)
+            manifest["sentences"] = read
+            _write_manifest(self._partial, manifest)
+        except OSError as error:
+            raise OutputError(
+                f"{self._partial}: could not be written ({error.strerror or error}); what was stored before is "
+                "kept, go on with --resume"
+            ) from error
+
+    def _finish(self) -> None:
+        manifest = {name: value for name, value in self._manifest.items() if name not in ("run", "first", "sentences")}
+        if not self._manifest["first"]:
+            _write_manifest(self._partial, manifest)
+            self._partial.rename(self._folder)
+            return
+        old = read_manifest(self._folder)
+        for shard in manifest["shards"]:
+            target = self._folder / shard["name"]
+            if target.exists():  # of an addition that was cut off before it counted
+                shutil.rmtree(target)
+            shutil.move(self._partial / shard["name"], target)
+        _write_manifest(self._folder, {**old, "shards": old["shards"] + manifest["shards"]})
+        shutil.rmtree(self._partial)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What an index says of itself."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder}: no index is here ({MANIFEST} is missing); build one with polyseme index")
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["format"] == KIND and manifest["version"] == 1:
+            return manifest
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path}: damaged ({error}); build the index again") from error
+    raise FormatError(f"{path}: not the manifest of an index this version reads; build the index again")
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    temporary = folder / f"{MANIFEST}.tmp"
+    temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+    temporary.replace(folder / MANIFEST)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON gives it back."""
+    return json.loads(json.dumps(value))

@@ -1,0 +1,123 @@
+"""Vectors of one shard in faiss: compressed, clustered where there are many, read from disk as they are needed."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import FormatError, MissingPart
+
+Compression = Literal["float16", "int8", "pq"]
+"""Two bytes a number, one, or a quarter of one."""
+COMPRESSIONS: tuple[Compression, ...] = get_args(Compression)
+
+_CLUSTERED = 20_000
+"""From so many vectors on they are clustered, and only the nearest clusters are searched."""
+_PROBED = 16
+"""One cluster in so many is searched."""
+_TRAINING_POINTS = 64  # a cluster
+_PQ_LEAST = 10_000  # vectors that codes of sub-vectors can be learnt from
+_ROWS = 1 << 15
+
+Vectors = NDArray[np.float32]
+
+
+def faiss() -> Any:
+    """The library, or a line on how to get it."""
+    try:
+        import faiss as library
+    except ImportError as error:
+        raise MissingPart("searching needs faiss; run: pip install 'polyseme[search]'") from error
+    return library
+
+
+def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
+    """An index of unit vectors (N, D) by inner product."""
+    library = faiss()
+    count, dim = vectors.shape
+    if compression == "pq" and (count < _PQ_LEAST or dim % 4):
+        compression = "int8"
+    kinds = {"float16": "SQfp16", "int8": "SQ8", "pq": f"PQ{dim // 4}"}
+    clusters = int(math.sqrt(count))
+    parts = [f"IVF{clusters}"] if count >= _CLUSTERED else []
+    index = library.index_factory(dim, ",".join([*parts, kinds[compression]]), library.METRIC_INNER_PRODUCT)
+    if parts:
+        index.cp.max_points_per_centroid, index.cp.seed = _TRAINING_POINTS, 1
+    chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_LEAST, _TRAINING_POINTS * clusters)]
+    index.train(vectors[np.sort(chosen)].astype(np.float32))
+    for start in range(0, count, _ROWS):
+        index.add(vectors[start : start + _ROWS].astype(np.float32))
+    return index
+
+
+def write(index: Any, path: Path) -> None:
+    """Store an index."""
+    faiss().write_index(index, str(path))
+
+
+def read(path: Path) -> Any:
+    """Open an index; the lists of clusters stay on disk until they are searched."""
+    library = faiss()
+    try:
+        return library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
+    except RuntimeError as error:
+        raise FormatError(f"{path}: not an index of vectors, or a damaged one; build it again") from error
+
+
+def search(
+    index: Any,
+    query: Vectors,
+    k: int,
+    *,
+    only: NDArray[np.int64] | None = None,
+    but: NDArray[np.int64] | None = None,
+    exact: bool = False,
+) -> tuple[Vectors, NDArray[np.int64]]:
+    """The nearest of an index.
+
+    Args:
+        index: What `read` gives.
+        query: (D,) a unit vector.
+        k: How many.
+        only: Numbers of the vectors that count; all by default.
+        but: Numbers of those that do not.
+        exact: Look into every cluster.
+
+    Returns:
+        Similarities and numbers, best first; fewer than k where there are no more.
+    """
+    library = faiss()
+    selector: Any = None
+    if only is not None:
+        selector = library.IDSelectorBatch(only)
+    elif but is not None:
+        unwanted = library.IDSelectorBatch(but)
+        selector = library.IDSelectorNot(unwanted)
+    if isinstance(index, library.IndexIVF):
+        # A selection may lie in any cluster.
+        probed = index.nlist if exact or only is not None else max(1, index.nlist // _PROBED)
+        parameters = library.SearchParametersIVF(sel=selector, nprobe=probed)
+    else:
+        parameters = library.SearchParameters(sel=selector)
+    similarities, numbers = index.search(query[None], min(k, index.ntotal), params=parameters)
+    found = numbers[0] >= 0
+    return similarities[0][found], numbers[0][found]
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Vectors (N, D) of length 1; zeros stay zeros."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+def merge(parts: Iterable[tuple[Vectors, NDArray[np.int64]]], k: int) -> list[tuple[float, int, int]]:
+    """The k best of several shards' answers: similarity, shard, number."""
+    found = [
+        (float(similarity), shard, int(number))
+        for shard, (similarities, numbers) in enumerate(parts)
+        for similarity, number in zip(similarities, numbers, strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one[0], one[1:]))[:k]

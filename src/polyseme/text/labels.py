@@ -1,0 +1,99 @@
+"""One column of a CoNLL-U file as the labels of its words."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyseme.errors import InputError
+from polyseme.text.lines import Lines, Repairs
+from polyseme.text.readers import read_conllu
+
+COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The second column to the tenth."""
+NOT_GIVEN = "_"
+_WITH_KEYS = ("feats", "misc")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """A sentence with one label a word."""
+
+    tokens: list[str]
+    labels: list[str]
+
+
+class LabelledText:
+    """Sentences of a CoNLL-U file with the labels one column gives; can be read again and again.
+
+    Words are those that `read_conllu` gives: multiword ranges (1-2) and empty nodes (1.1) are left out.
+
+    Args:
+        path: The file; gzip is recognised by content.
+        column: A name of `COLUMNS`; ``feats:Case`` or ``misc:SpaceAfter`` for one key of such a column, ``_`` where a
+            word does not have it; or a column's number from 1, for columns beyond the tenth too.
+
+    Attributes:
+        repairs: What was replaced in the reading begun last, so far.
+
+    Example:
+        >>> for sentence in LabelledText("train.conllu", "feats:Case"):  # doctest: +SKIP
+        ...     print(sentence.tokens, sentence.labels)
+    """
+
+    def __init__(self, path: str | Path, column: str) -> None:
+        self.path = str(path)
+        self.column = column
+        self._label = _reader(column)
+        self.repairs = Repairs()
+
+    def __iter__(self) -> Iterator[LabelledSentence]:
+        self.repairs = Repairs()
+        try:
+            file = Path(self.path).open("rb")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be opened: {error.strerror}; give a CoNLL-U file") from error
+        with file:
+            lines = _Labelled(file, name=self.path, repairs=self.repairs)
+            lines.label = self._label
+            for sentence in read_conllu(lines):
+                labels, lines.labels = lines.labels, []
+                yield LabelledSentence(sentence.tokens, labels)
+
+
+class _Labelled(Lines):
+    """Lines that keep the labels of the words among them, each after the reader has found its line sound."""
+
+    label: Callable[[list[str], str], str]
+
+    def __iter__(self) -> Iterator[str]:
+        self.labels: list[str] = []
+        for line in super().__iter__():
+            yield line
+            columns = line.split("\t")
+            if columns[0].isdecimal():
+                self.labels.append(self.label(columns, self.place))
+
+
+def _reader(column: str) -> Callable[[list[str], str], str]:
+    """What picks the label from the columns of a line, given its place for messages."""
+    name, colon, key = column.partition(":")
+    number = int(name) if name.isdecimal() else COLUMNS.index(name) + 2 if name in COLUMNS else 0
+    if number < 1 or (colon and (name not in _WITH_KEYS or not key)):
+        raise InputError(
+            f"unknown column {column!r}; expected {', '.join(COLUMNS)}, feats:KEY, misc:KEY or a column's number from 1"
+        )
+
+    def label(columns: list[str], place: str) -> str:
+        if len(columns) < number:
+            raise InputError(f"{place}: {len(columns)} columns where column {number} is asked for; choose another")
+        value = columns[number - 1]
+        if not value:
+            raise InputError(f"{place}: column {column} is empty; write {NOT_GIVEN} where nothing is given")
+        if not colon or value == NOT_GIVEN:
+            return value
+        pairs = dict(pair.partition("=")[::2] for pair in value.split("|"))
+        if name == "feats" and not all(pairs.values()):
+            raise InputError(f"{place}: features {value!r} where Name=Value|Name=Value is expected; correct the line")
+        return pairs.get(key) or NOT_GIVEN
+
+    return label

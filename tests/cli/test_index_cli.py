@@ -1,0 +1,69 @@
+"""index, nearest and similar as a person meets them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import refused
+from tiny import tiny_model
+
+from polyseme.formats import native
+
+TEXT = "The bank of the river was steep.\n\nShe works at a bank. They play cards.\n\nA play in three acts.\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    native.write(tiny_model(), tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    return tmp_path / "text.txt"
+
+
+def test_from_text_to_the_nearest_contexts(run, model: Path, text: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    built = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--json")
+    assert json.loads(built.out)["occurrences"] == 24
+    # The model is found again, and the query is cut as the text was: the full stop is a token.
+    lines = run("nearest", index, "She works at a [bank].", "-k", 3).out.splitlines()
+    assert lines[0] == "1.000  She works at a [bank] ."
+    assert len(lines) == 3
+    same = [json.loads(line) for line in run("nearest", index, "A [play]", "--words", "same", "--json").out.splitlines()]
+    assert [one["word"] for one in same] == ["play", "play"]
+    grouped = run("nearest", index, "A [play]", "-k", 50, "--group", "--words", "other", "--json").out.splitlines()
+    words = [json.loads(line)["word"] for line in grouped]
+    assert len(words) == len(set(words))
+    assert "play" not in words
+    again = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--append")
+    assert "48 occurrences of " in again.err
+
+
+def test_words_side_by_side(run, model: Path, text: Path, tmp_path: Path) -> None:
+    run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index")
+    (tmp_path / "vectors.txt").write_text("play 1 0.5\nbank 1 0.4\nriver -1 0.25\n", encoding="utf-8")
+    given = ("--index", tmp_path / "index", "--least", 1, "--vectors", tmp_path / "vectors.txt", "-k", 2)
+    found = json.loads(run("similar", "play", *given, "--json").out)
+    assert [word for word, _ in found["static"]] == ["bank", "river"]
+    assert len(found["contexts"]) == 2
+    lines = run("similar", "play", *given).out.splitlines()
+    assert lines[0].split() == ["contexts", "static"]
+    assert lines[1].split()[2] == "bank"
+    output = json.loads(run("similar", "river", "-m", model, "--json").out)["output"]
+    assert "river" not in dict(output)
+
+
+def test_refusals(run, model: Path, text: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    refused(run("nearest", index, "a [play]"), "no index is here")
+    run("index", text, "-m", model, "-o", index)
+    refused(run("index", text, "-m", model, "-o", index), "index: exists already")
+    refused(run("nearest", index, "a play"), "has no one word in brackets")
+    refused(run("nearest", index, "a [zebra]", "--words", "same"), "no occurrence of 'zebra'")
+    refused(run("similar", "play"), "nothing to look in; give --index, --model or --vectors")
+    refused(run("similar", "zebra", "--index", index), "'zebra' is not in it")
+    native.write(tiny_model(seed=1), tmp_path / "other")
+    refused(run("nearest", index, "a [play]", "-m", tmp_path / "other"), "vectors of two models cannot be compared")
