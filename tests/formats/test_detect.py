@@ -11,7 +11,7 @@ from tiny import tiny_model
 
 import polyseme
 from polyseme.errors import FormatError, InputError
-from polyseme.formats import native
+from polyseme.formats import detect, native
 from polyseme.formats.detect import open_model
 from polyseme.formats.files import HDF5_SIGNATURE
 
@@ -94,6 +94,16 @@ def test_of_several_weights_the_one_named(tmp_path: Path) -> None:
     ):
         polyseme.load(folder)
     assert polyseme.load(folder / "other.hdf5").dim == 16
+
+
+def test_a_bundled_model_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    native.write(tiny_model(), tmp_path / "martian-small")
+    monkeypatch.setattr(detect, "BUNDLED", tmp_path)
+    assert polyseme.load("martian-small").model.fingerprint() == tiny_model().fingerprint()
+    with pytest.raises(InputError, match=r"no model of that name is bundled \(there are: martian-small\)"):
+        polyseme.load("other-small")
+    with pytest.raises(InputError, match=r"elsewhere/martian-small: no such file or folder"):
+        polyseme.load("elsewhere/martian-small")
 
 
 class TestBadPaths:

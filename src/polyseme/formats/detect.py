@@ -10,6 +10,9 @@ from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
 from polyseme.formats.model import Model
 
+BUNDLED = Path(__file__).parent.parent / "bundled"
+"""Models that come with the package, a folder each."""
+
 ModelPath = str | Path | tuple[str | Path, str | Path]
 """A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
 
@@ -94,7 +97,7 @@ def open_model(
     """Open a model of any known format.
 
     Args:
-        path: A folder, a zip, an HDF5 file with its options beside it, the prefix of a TensorFlow checkpoint, or
+        path: The name of a bundled model, a folder, a zip, an HDF5 file with its options beside it, the prefix of a TensorFlow checkpoint, or
             ``(options, weights)``.
         softmax: An HDF5 file with the softmax, where it is apart.
         vocabulary: The output words, one a line, where they are apart.
@@ -110,6 +113,11 @@ def open_model(
         return _read_known(files, roles, kinds, given)
     except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
         raise FormatError(f"{files.where}: damaged ({error}); fetch it again") from error
+
+
+def bundled_names() -> list[str]:
+    """The models that come with the package."""
+    return sorted(folder.name for folder in BUNDLED.glob("*") if (folder / native.CONFIG).is_file())
 
 
 def _read_known(files: Files, roles: Mapping[str, str], kinds: tuple[str, ...], given: Mapping[str, Path]) -> Model:
@@ -141,7 +149,10 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
     if not path.exists():
         if path.with_name(path.name + ".index").exists():
             return Files.folder(path.parent), {"prefix": path.name}, (tf_checkpoint.KIND,)
-        raise InputError(f"{path}: no such file or folder, and no model of that name is bundled")
+        if (bundled := BUNDLED / path.name).is_dir() and path == Path(path.name):
+            return Files.folder(bundled), {}, ()
+        known = ", ".join(bundled_names()) or "none"
+        raise InputError(f"{path}: no such file or folder, and no model of that name is bundled (there are: {known})")
     beside = Files.folder(path.parent)
     start = _start(path)
     if start == HDF5_SIGNATURE:
