@@ -25,7 +25,8 @@ def load(
     """Load a model of any known format, ready to embed.
 
     Args:
-        model: The name of a bundled model, a model folder, a zip, a weights file, a TensorFlow checkpoint's prefix, or ``(options, weights)``.
+        model: The name of a bundled model, a model folder, a zip, a weights file, a TensorFlow checkpoint's prefix, or
+            ``(options, weights)``.
         precision: What the LSTMs compute in: bfloat16 and int8 are faster and close to float32.
         stateful: Carry state from batch to batch, as the original software does.
         device: Where to compute.

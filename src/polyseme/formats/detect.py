@@ -97,8 +97,8 @@ def open_model(
     """Open a model of any known format.
 
     Args:
-        path: The name of a bundled model, a folder, a zip, an HDF5 file with its options beside it, the prefix of a TensorFlow checkpoint, or
-            ``(options, weights)``.
+        path: The name of a bundled model, a folder, a zip, an HDF5 file with its options beside it, the prefix of a
+            TensorFlow checkpoint, or ``(options, weights)``.
         softmax: An HDF5 file with the softmax, where it is apart.
         vocabulary: The output words, one a line, where they are apart.
     """
