@@ -12,6 +12,7 @@ from polyseme.train.build import set_trained, softmax_kind
 from polyseme.train.checkpoint import Progress
 from polyseme.train.distributed import World
 from polyseme.train.evaluate import evaluate_heldout
+from polyseme.train.memory import give_back
 from polyseme.train.publish import publish
 from polyseme.train.records import Log
 from polyseme.train.schedule import learning_rate, share_done
@@ -175,6 +176,7 @@ class Trainer:
             self.watcher.step(Step(p.update, epoch, share, self.kind, loss, rate, speed, left))
         if p.update % RECORD_EVERY == 0:
             self._record("training", objective=self.kind, loss=loss, rate=rate, tokens_per_second=speed)
+            give_back()
 
     def _record(self, kind: str, **facts: Any) -> None:
         p = self.progress
