@@ -1,0 +1,1 @@
+"""How the shipped models were made: text fetched by package name, cleaned, and trained on."""

@@ -1,0 +1,70 @@
+"""The model card that a finished model carries."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.senses import table
+from recipes.sources import Recipe
+
+
+def card(recipe: Recipe, facts: Mapping[str, Any]) -> str:
+    """What a user has to know: data and licences, settings, effort, figures."""
+    sources, config, metrics = facts["sources"], facts["config"], facts["metrics"]
+    last = metrics[-1]
+    about = {source.name: source for source in recipe.sources}
+    rows = [
+        f"| {about[name].what} | {one['package']} | {one['licence']} | {one['train']['tokens']:,} |"
+        for name, one in sources["sources"].items()
+    ]
+    perplexities = [
+        f"| {name} | {one.forward:.1f} | {one.backward:.1f} | {one.average:.1f} | {one.average_known:.1f} | "
+        f"{one.unknown_share:.1%} |"
+        for name, one in facts["perplexity"].items()
+    ]
+    settings = "\n".join(f"- {name}: {value}" for name, value in facts["settings"]["train"].items())
+    return f"""# {recipe.name}
+
+A small ELMo (biLM) that comes with polyseme: {config.encoder.layers} layers of {config.encoder.hidden_dim:,} cells and
+width {config.projection_dim} a direction, a softmax of {config.vocabulary_size:,} words. Stored as
+{facts["settings"]["storage"]}, {facts["bytes"] / 1e6:.1f} MB.
+
+```python
+import polyseme
+
+embedder = polyseme.load("{recipe.name}")
+```
+
+Text is cut into tokens by polyseme's `{recipe.tokenizer}` tokeniser; give it `--tokenize {recipe.tokenizer}`.
+
+## Data
+{sources["train"]["tokens"]:,} tokens in {sources["train"]["sentences"]:,} sentences, {sources["heldout"]["tokens"]:,}
+held out. Duplicates, markup and boilerplate were removed; `recipes/{recipe.name}` makes the same text again.
+
+| text | package | licence | tokens |
+|---|---|---|---:|
+{chr(10).join(rows)}
+
+The weights are given under the licence of polyseme; the texts stay under theirs.
+
+## Training
+{last["tokens"]:,} tokens seen ({last["epoch"]:.2f} epochs), {last["update"]:,} updates, {last["elapsed"] / 3600:.1f}
+hours on two cores. What else was tried is in `recipes/{recipe.name}/LOG.md`. Settings that are not those of the preset:
+
+{settings}
+
+## Figures
+Perplexity over the full softmax; the average is the mean of the two directions.
+
+| text | forward | backward | average | without unknown words | unknown words |
+|---|---:|---:|---:|---:|---:|
+{chr(10).join(perplexities)}
+
+Pairs of sentences around one ambiguous word, same sense or not (`python -m benchmarks.senses {recipe.name}`): the
+AUC is the chance that a pair of one sense is more similar than a pair of two. Layer 0 sees no context and gives 0.5 by
+construction.
+
+{table(facts["senses"])}
+
+## What to expect
+It is small, and has read little: rare words and rare senses are weak, and the texts' age, subjects and prejudices show.
+"""

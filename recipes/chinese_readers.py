@@ -1,0 +1,102 @@
+"""Chinese sources: from the files of an archive to documents of running text, paragraphs parted by blank lines.
+
+Text that came segmented is put together again, so that all of it is cut by the tokeniser a user's text goes through.
+Traditional characters stay as they are.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+from recipes.archive import Members
+
+_PARAGRAPH = "\n\n"
+# A space between words of which one is not Latin stood for nothing.
+_SPACE = re.compile(r"(?<=[^\x00-\x7f])\s+|\s+(?=[^\x00-\x7f])")
+# Full-width letters, digits, percent sign and full stop: １９９８年 is written 1998年 today.
+_NARROW = {wide: wide - 0xFEE0 for wide in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+_NARROW |= {0xFF0E: ord("."), 0xFF05: ord("%")}
+_LINK = "WEBSITELINK"  # what stands where an answer had an address
+_DIALOGUE_MARK = re.compile(r"[=^_~￣＝…\s]+$")
+
+
+def _joined(text: str) -> str:
+    return _SPACE.sub("", text.strip())
+
+
+def tagged_characters(members: Members) -> Iterator[str]:
+    """A character and its tag a line, a blank line after each sentence."""
+    for _, content in members:
+        sentences: list[str] = [""]
+        for line in content.decode("utf-8-sig").splitlines():
+            if line.strip():
+                sentences[-1] += line.split()[0]
+            elif sentences[-1]:
+                sentences.append("")
+        yield _PARAGRAPH.join(sentences).translate(_NARROW)
+
+
+def tagged_words(members: Members) -> Iterator[str]:
+    """Words with tags, ``世纪/n``, a paragraph a line."""
+    for _, content in members:
+        lines = content.decode("utf-8-sig").splitlines()
+        paragraphs = ("".join(token.rpartition("/")[0].lstrip("[") for token in line.split()) for line in lines)
+        yield _PARAGRAPH.join(paragraphs).translate(_NARROW)
+
+
+def lines(members: Members) -> Iterator[str]:
+    """A text a line."""
+    for _, content in members:
+        yield _PARAGRAPH.join(line.strip() for line in content.decode("utf-8-sig", "replace").splitlines())
+
+
+def dialogue(members: Members) -> Iterator[str]:
+    """Question and answer a line, segmented, a tab between them; a question asked again stands once."""
+    for _, content in members:
+        turns = (turn for line in content.decode("utf-8", "replace").splitlines() for turn in line.split("\t"))
+        yield _PARAGRAPH.join(dict.fromkeys(_DIALOGUE_MARK.sub("", _joined(turn)) for turn in turns))
+
+
+def insurance(members: Members) -> Iterator[str]:
+    """Questions of the training part with their answers; all parts share one file of answers."""
+    tables = {name.rsplit("/", 1)[-1]: json.loads(content) for name, content in members}
+    answers = tables["answers.json.gz"]
+    for question in tables["train.json.gz"].values():
+        texts = [question["zh"], *(answers[key]["zh"] for key in question["answers"])]
+        yield _PARAGRAPH.join(text.replace(_LINK, "").strip() for text in texts)
+
+
+_COMMENTARY = re.compile(r"【[^】]*】")
+_CHAPTER = re.compile(r"(?m)^\s*第[〇零一二三四五六七八九十百]+回.*$")
+
+
+def novel(members: Members) -> Iterator[str]:
+    """A novel as text or as a JSON list of chapters; chapter headings and comments in 【】 are left out."""
+    for name, content in members:
+        text = content.decode("utf-8-sig")
+        for chapter in json.loads(text) if name.endswith(".json") else [text]:
+            bare = _CHAPTER.sub("", _COMMENTARY.sub("", chapter))
+            yield _PARAGRAPH.join(_joined(line) for line in bare.splitlines() if line.strip())
+
+
+def classics(members: Members) -> Iterator[str]:
+    """Every ``paragraphs`` or ``content`` in JSON, however deep; a work is a paragraph."""
+    for _, content in members:
+        yield _PARAGRAPH.join(_works(json.loads(content.decode("utf-8-sig"))))
+
+
+def _works(node: object) -> Iterator[str]:
+    if isinstance(node, list):
+        for child in node:
+            yield from _works(child)
+    elif isinstance(node, dict):
+        for key, child in node.items():
+            if key not in ("paragraphs", "content"):
+                if isinstance(child, list | dict) and key not in ("abstract", "comment", "tags"):
+                    yield from _works(child)
+            elif isinstance(child, str):
+                yield child
+            elif all(isinstance(line, str) for line in child):
+                yield "".join(child)
+            else:
+                yield from _works(child)

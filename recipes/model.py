@@ -1,0 +1,118 @@
+"""The model of a recipe: trained on its text, measured, stored compactly with its card, and put into the package.
+
+    python -m recipes.model english-small
+
+goes on where it was interrupted; see ``recipes/english-small/settings.toml`` for what it trains with.
+"""
+
+import argparse
+import io
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from benchmarks import senses
+from polyseme.cli.train_progress import TrainingDisplay
+from polyseme.embed.load import load
+from polyseme.errors import PolysemeError
+from polyseme.formats import native
+from polyseme.formats.detect import open_model
+from polyseme.text.corpus import Corpus
+from polyseme.text.tokenizers import tokenized
+from polyseme.train.evaluate import Perplexity, evaluate
+from polyseme.train.run import train
+from recipes.card import card
+from recipes.fetch import fetch
+from recipes.prepare import read
+from recipes.sources import ROOT, Recipe, load_recipe
+
+BUNDLED = ROOT.parent / "src/polyseme/bundled"
+
+
+def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
+    """Train unless that is done, then measure and store; gives the folder of the finished model."""
+    settings = tomllib.loads((ROOT / recipe.name / "settings.toml").read_text("utf-8"))
+    trained = recipe.work / "model"
+    unfinished = trained.with_name("model.training")
+    if unfinished.exists() or not trained.exists():
+        with TrainingDisplay() as display:
+            outcome = train(
+                [recipe.work / "train.txt"],
+                trained,
+                heldout=[recipe.work / "heldout.txt"],
+                resume=unfinished.exists(),
+                watcher=display,
+                **settings["train"],
+            )
+        if not outcome.finished:
+            raise SystemExit(f"{trained}: interrupted; run the same command to go on")
+    target = recipe.work / recipe.name
+    shutil.rmtree(target, ignore_errors=True)
+    native.write(open_model(trained), target, storage=settings["storage"])
+    facts = {
+        "sources": json.loads((recipe.work / "sources.json").read_text("utf-8")),
+        "settings": settings,
+        "metrics": [json.loads(line) for line in (trained / "metrics.jsonl").read_text("utf-8").splitlines()],
+        "perplexity": {
+            f"{name}{kind}": perplexity
+            for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
+            for kind, folder in (("", target), (", weights in float32", trained))
+            for perplexity in [_measure(folder, path)]
+        },
+        "senses": _senses(recipe, target),
+        "config": open_model(target).config,
+        "bytes": sum(path.stat().st_size for path in target.iterdir()),
+    }
+    (target / native.CARD).write_text(card(recipe, facts), encoding="utf-8")
+    final = place / recipe.name
+    shutil.rmtree(final, ignore_errors=True)
+    final.parent.mkdir(exist_ok=True)
+    shutil.copytree(target, final)
+    return final
+
+
+def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
+    """Text that no part of was trained on, cut into tokens as the training text was."""
+    texts = {}
+    for source in recipe.evaluation:
+        path = recipe.work / f"{source.name}.txt"
+        documents = read(source, fetch(source, recipe.work / "downloads"))
+        lines = (
+            " ".join(tokens) + "\n"
+            for document in documents
+            for tokens in tokenized(io.StringIO(document).readline, recipe.tokenizer)
+        )
+        path.write_text("".join(lines), encoding="utf-8")
+        texts[source.name] = path
+    return texts
+
+
+def _measure(model: Path, text: Path) -> Perplexity:
+    return evaluate(open_model(model), (sentence.tokens for sentence in Corpus([text])))
+
+
+def _senses(recipe: Recipe, model: Path) -> list[Any]:
+    language = recipe.tokenizer
+    pairs = senses.read_pairs(senses.FOLDER / f"{senses.LANGUAGES[language]}.tsv", language)
+    return senses.measure(load(model), pairs)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m recipes.model", description=__doc__.splitlines()[0])
+    parser.add_argument("recipe", help="the folder's name, such as english-small")
+    given = parser.parse_args()
+    try:
+        made = make(load_recipe(given.recipe))
+    except PolysemeError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    sys.stderr.write(f"{made}: ready\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

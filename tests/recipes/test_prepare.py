@@ -1,0 +1,164 @@
+import io
+import json
+import random
+import tarfile
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from recipes import blocks, sources
+from recipes.clean import Seen, chinese_fault, english_fault
+from recipes.prepare import BLOCK_SENTENCES, collect, prepare
+from recipes.sources import Recipe, Source
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        ("He sat on the bank .", None),
+        ('" Yes , I do . "', None),
+        ("It ’s frightening .", None),
+        ("Tom saw Mary driving John 's new car .", None),
+        ("Go .", "too short"),
+        ("word " * 201, "too long"),
+        ("1 2 3 4 = 5 + 6 x", "mostly digits or signs"),
+        ("CORONATION OF KING GEORGE V .", "heading"),
+        ("Set SECURE_REDIRECT to true .", "markup"),
+        ("See { { bar } } for more .", "markup"),
+        ("This is the Project Gutenberg licence .", "markup"),
+        ("Name ................ Date", "markup"),
+        ("Сидит на берегу реки .", "not English"),
+        ("Arma virumque cano Troiae qui primus ab oris Italiam fato profugus .", "not English"),
+    ],
+)
+def test_english_faults(sentence: str, fault: str | None) -> None:
+    assert english_fault(sentence.split()) == fault
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        ("他 坐在 河 岸上 。", None),
+        ("GOOGLE 更 伟大 ！", None),
+        ("盖 曰 ： “ 甚善 。 ”", None),
+        ("好 。", "too short"),
+        ("字 " * 201, "too long"),
+        ("电话 13800138000 - 2 - 1", "mostly digits or signs"),
+        ("the river bank is 好", "not Chinese"),
+        ("好 ！！！！！ 好", "markup"),
+    ],
+)
+def test_chinese_faults(sentence: str, fault: str | None) -> None:
+    assert chinese_fault(sentence.split()) == fault
+
+
+def test_seen_knows_what_it_saw() -> None:
+    seen = Seen()
+    assert [seen(line) for line in ("a b", "a c", "a b")] == [False, False, True]
+
+
+def some_blocks(count: int) -> list[blocks.Block]:
+    return [blocks.Block("novel", number, 0, 0, 100, 2000) for number in range(count)]
+
+
+def test_a_cap_draws_from_the_whole_source() -> None:
+    drawn = blocks.capped(some_blocks(1000), 200_000)
+    assert len(drawn) == 100
+    assert [block.number for block in drawn] == sorted(block.number for block in drawn)
+    assert 300 < sum(block.number for block in drawn) / 100 < 700
+    assert blocks.capped(some_blocks(7), None) == some_blocks(7)
+
+
+@pytest.mark.parametrize(("count", "held"), [(0, 0), (1, 0), (2, 1), (100, 1), (1000, 5)])
+def test_half_a_percent_is_held_out_and_never_everything(count: int, held: int) -> None:
+    training, held_out = blocks.split(some_blocks(count))
+    assert len(held_out) == held
+    assert sorted(block.number for block in training + held_out) == list(range(count))
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
+    rng = random.Random(5)
+    words = ["river", "bank", "money", "tree", "house", "light", "spring", "table", "water", "stone"]
+    texts = {
+        name: "\n\n".join(f"The {' '.join(rng.choices(words, k=6))} was {name}." for _ in range(3 * BLOCK_SENTENCES))
+        for name in ("old", "new")
+    }
+    texts["new"] += "\n\nThe house was sold.\n\nThe house was sold.\n\nGo."
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    downloads = tmp_path / "toy" / "work" / "downloads"
+    downloads.mkdir(parents=True)
+    with tarfile.open(downloads / "toy.tar.gz", "w:gz") as archive:
+        for name, text in texts.items():
+            info = tarfile.TarInfo(f"{name}.txt")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    digest = sha256((downloads / "toy.tar.gz").read_bytes()).hexdigest()
+    entries = tuple(
+        Source(
+            name=name,
+            registry="npm",
+            package="toy",
+            version="1.0",
+            file="toy.tar.gz",
+            sha256=digest,
+            members=(f"{name}.txt",),
+            reader="plain",
+            licence="CC0",
+            what="Toys.",
+            cap=2000 if name == "old" else None,
+        )
+        for name in texts
+    )
+    return Recipe("toy", "en", entries)
+
+
+def test_preparation_counts_splits_and_repeats_itself(recipe: Recipe) -> None:
+    summary = prepare(recipe)
+    names = ("train.txt", "heldout.txt", "sources.json")
+    first = {name: (recipe.work / name).read_bytes() for name in names}
+    assert prepare(recipe) == summary == json.loads(first["sources.json"])
+    assert {name: (recipe.work / name).read_bytes() for name in names} == first
+    assert sorted(path.name for path in recipe.work.iterdir()) == sorted([*names, "downloads"])
+
+    train, heldout = (first[name].decode().splitlines() for name in names[:2])
+    assert len(set(train)) == len(train)
+    assert not set(train) & set(heldout)
+    assert summary["heldout"] == {"sentences": len(heldout), "tokens": sum(len(line.split()) for line in heldout)}
+    assert summary["train"] == {"sentences": len(train), "tokens": sum(len(line.split()) for line in train)}
+    old, new = (json.loads(first["sources.json"])["sources"][name] for name in ("old", "new"))
+    assert new["removed sentences"] == {"duplicate": 1, "too short": 1}
+    # A block of the old text holds 100 sentences of 9 or 10 tokens, so that two fit under the cap.
+    assert old["removed sentences"] == {"over the cap": 100}
+    assert old["heldout"]["sentences"] == 100
+    assert new["heldout"]["sentences"] > 0
+
+
+def test_a_failed_run_leaves_what_was_there(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(recipe)
+    before = {path.name: path.read_bytes() for path in recipe.work.glob("*.*")}
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(blocks, "write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        prepare(recipe)
+    assert {path.name: path.read_bytes() for path in recipe.work.glob("*.*")} == before
+
+
+def test_evaluation_text_is_left_out_sentence_by_sentence_or_as_a_document(tmp_path: Path, recipe: Recipe) -> None:
+    evaluation = frozenset(["The cat was sold .", "The dog was sold ."])
+    documents = ["The cat was sold. The dog was sold. The fox was here.", "The cat was sold. The hen was there."]
+    with (tmp_path / "scratch").open("w+b") as scratch:
+        counts = collect(documents, recipe.sources[1], "en", Seen(), scratch, evaluation=evaluation)
+        scratch.seek(0)
+        assert scratch.read() == b"The hen was there .\n"
+    assert counts.removed == {"evaluation text": 4}
+
+
+def test_evaluation_sources_are_not_trained_on(recipe: Recipe) -> None:
+    summary = prepare(Recipe("toy", "en", recipe.sources, recipe.sources[:1]))
+    assert summary["sources"]["old"]["train"] == {"sentences": 0, "tokens": 0}  # type: ignore[index]
+    assert not any(" was old ." in line for line in (recipe.work / "train.txt").read_text().splitlines())

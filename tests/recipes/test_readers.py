@@ -1,0 +1,150 @@
+import io
+import json
+
+from recipes.chinese_readers import classics, dialogue, insurance, lines, novel, tagged_characters, tagged_words
+from recipes.english_readers import (
+    commentary,
+    csv_texts,
+    gutenberg,
+    maven,
+    plain,
+    rst,
+    tatoeba,
+    verses,
+    wikitext,
+    wiktionary,
+    wordnet,
+)
+from recipes.readers import Reader
+
+
+def paragraphs(reader: Reader, *contents: str, names: tuple[str, ...] = ("a.txt",) * 9) -> list[str]:
+    members = zip(names, (content.encode() for content in contents), strict=False)
+    return [part.strip() for document in reader(iter(members)) for part in document.split("\n\n") if part.strip()]
+
+
+def test_gutenberg_keeps_the_story_alone() -> None:
+    book = (
+        "Free eBook\n*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***\n[Emma by Jane Austen 1816]\n\nCHAPTER I\n\n"
+        "Between _them_ it was\nmore the intimacy\nof sisters.\n\n1:2 And the earth was void. 1:3 And God\nsaid.\n\n"
+        "End of Project Gutenberg's Emma\nlicence"
+    )
+    assert paragraphs(gutenberg, book) == [
+        "Between them it was more the intimacy of sisters.",
+        "And the earth was void.",
+        "And God said.",
+    ]
+
+
+def test_plain_text_is_left_as_it_is() -> None:
+    assert paragraphs(plain, "One.\nTwo.") == ["One.\nTwo."]
+
+
+def test_wikitext_is_put_together_again() -> None:
+    text = " = Title = \n \n It 's a role @-@ playing game ( \" Raven \" ) , sold 1 @,@ 000 times . They did n't . \n"
+    assert paragraphs(wikitext, text) == ["It's a role-playing game (\"Raven\"), sold 1,000 times. They didn't."]
+
+
+def test_maven_gives_the_english_side() -> None:
+    line = json.dumps({"content": [{"sentence": "Olá.", "sentence_en": "Hello. "}, {"sentence_en": "Bye."}]})
+    assert paragraphs(maven, line) == ["Hello.", "Bye."]
+
+
+def test_tatoeba_gives_each_english_sentence_once() -> None:
+    assert paragraphs(tatoeba, "Go.\tVe.\tCC-BY\nGo.\tVete.\tCC-BY\nRun!\tCorre.\tCC-BY") == ["Go.", "Run!"]
+
+
+def test_bible_and_commentary() -> None:
+    assert paragraphs(verses, json.dumps({"verses": {"GEN.1.1": {"order": 1, "text": "In the beginning."}}})) == [
+        "In the beginning."
+    ]
+    note = "<em>Beginning.</em> He arose (Theod.) by his power. H.—Others disagree. C."
+    assert paragraphs(commentary, json.dumps({"entries": [{"body": {"en-US": note}}]})) == [
+        "Beginning. He arose by his power.",
+        "Others disagree.",
+    ]
+
+
+def test_wiktionary_follows_words_with_their_glosses() -> None:
+    text = "\n".join(
+        [
+            "dictionary\t{{en-noun}}\t# by\\ extension Any work that has a list of material.",
+            "tabulation\t{{en-noun|~}}\tThe act or process of tabulate,tabulating.",
+            "mice\t{{en-noun}}\tplural of mouse, the small animal we know",
+            "print-out\t{{en-noun}}\t# printout",
+            "tabulation\t{{en-noun}}\t#English,tabulation",
+        ]
+    )
+    assert paragraphs(wiktionary, text) == [
+        "dictionary: Any work that has a list of material.",
+        "tabulation: The act or process of tabulating.",
+    ]
+
+
+def test_wordnet_gives_definitions_and_examples() -> None:
+    text = (
+        "  1 This software and database is | licensed\n"
+        '00205234 30 v 02 pick_up 2 lose 3 002 $ 1 | be set at a disadvantage by others; "This author suffers"; '
+        '"It loses"\n'
+        "07392763 11 n 01 bow-wow 0 001 @ 07391221 n 0000 | the bark of a dog  \n"
+    )
+    assert paragraphs(wordnet, text) == [
+        "pick up: be set at a disadvantage by others",
+        "This author suffers",
+        "It loses",
+    ]
+
+
+def test_csv_gives_its_texts_with_quotes_mended() -> None:
+    buffer = io.StringIO()
+    buffer.write('id,text\n1,"He said no,""?and left the teachers""?room.    Fine."\n')
+    assert paragraphs(csv_texts, buffer.getvalue()) == ["He said no,\" and left the teachers' room.", "Fine."]
+
+
+def test_rst_gives_prose_without_markup() -> None:
+    text = (
+        "=====\nTitle\n=====\n\nUse :class:`~a.b.Field` or `the guide <x.html>`_ and ``null``\nwith *care*.\n\n"
+        ".. note::\n\n    Indented text.\n\n* an item.\n\nAn example follows::\n\n    code.\n\nA heading\n---------\n"
+    )
+    assert paragraphs(rst, text) == ["Use a.b.Field or the guide and null with care."]
+
+
+def test_tagged_chinese_is_put_together_again() -> None:
+    assert paragraphs(tagged_characters, "北 B-LOC\n京 I-LOC\n。 O\n\n好 O\n") == ["北京。", "好"]
+    assert paragraphs(tagged_words, "１９９８年/t  [中央/n  台/n]nt  报道/v  ，/w\n新/a  世纪/n") == [
+        "1998年中央台报道，",
+        "新世纪",
+    ]
+
+
+def test_chinese_lines_and_dialogue() -> None:
+    assert paragraphs(lines, "很好。\n不好。") == ["很好。", "不好。"]
+    assert paragraphs(dialogue, "你 好  \t GOOGLE 更 伟大 =  =\n你 好\tI am fine") == [
+        "你好",
+        "GOOGLE更伟大",
+        "I am fine",
+    ]
+
+
+def test_insurance_reads_only_answers_of_the_training_part() -> None:
+    answers = json.dumps({"1": {"zh": " 是的。WEBSITELINK"}, "2": {"zh": "只在测试中。"}})
+    train = json.dumps({"0": {"zh": "需要吗？", "answers": ["1"]}})
+    assert paragraphs(insurance, answers, train, names=("d/answers.json.gz", "d/train.json.gz")) == [
+        "需要吗？",
+        "是的。",
+    ]
+
+
+def test_novels_lose_chapter_headings_and_commentary() -> None:
+    chapter = "第一回 宴桃园豪杰三结义\n\n\t话说天下大势，【侧批：好。】分久必合。\n"
+    assert paragraphs(novel, json.dumps([chapter]), names=("a.json",)) == ["话说天下大势，分久必合。"]
+    assert paragraphs(novel, chapter) == ["话说天下大势，分久必合。"]
+
+
+def test_classics_are_found_however_deep() -> None:
+    works = [
+        {"title": "甲", "paragraphs": ["一，", "二。"], "tags": ["宋词"]},
+        {"abstract": ["不读"], "content": [{"chapter": "乙", "paragraphs": ["三。"]}]},
+        {"content": "四。", "comment": ["不读"]},
+    ]
+    assert paragraphs(classics, json.dumps(works)) == ["一，二。", "三。", "四。"]
