@@ -11,7 +11,17 @@ import polyseme
 
 
 def test_public_names() -> None:
-    names = ["BiLM", "Elmo", "Embedder", "OccurrenceIndex", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
+    names = [
+        "BiLM",
+        "Elmo",
+        "Embedder",
+        "OccurrenceIndex",
+        "ScalarMix",
+        "StaticVectors",
+        "batch_to_ids",
+        "load",
+        "train",
+    ]
     assert polyseme.__all__ == names
     for name in polyseme.__all__:
         assert getattr(polyseme, name).__name__.split(".")[-1] == name

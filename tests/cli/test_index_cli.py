@@ -32,7 +32,9 @@ def test_from_text_to_the_nearest_contexts(run, model: Path, text: Path, tmp_pat
     lines = run("nearest", index, "She works at a [bank].", "-k", 3).out.splitlines()
     assert lines[0] == "1.000  She works at a [bank] ."
     assert len(lines) == 3
-    same = [json.loads(line) for line in run("nearest", index, "A [play]", "--words", "same", "--json").out.splitlines()]
+    same = [
+        json.loads(line) for line in run("nearest", index, "A [play]", "--words", "same", "--json").out.splitlines()
+    ]
     assert [one["word"] for one in same] == ["play", "play"]
     grouped = run("nearest", index, "A [play]", "-k", 50, "--group", "--words", "other", "--json").out.splitlines()
     words = [json.loads(line)["word"] for line in grouped]

@@ -6,7 +6,20 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import polyseme
-from polyseme.cli import convert, embed, evaluate, index, info, score, similar, substitutes, train
+from polyseme.cli import (
+    change,
+    convert,
+    embed,
+    evaluate,
+    index,
+    info,
+    probe,
+    score,
+    senses,
+    similar,
+    substitutes,
+    train,
+)
 from polyseme.cli.settings_options import SettingsCommand
 from polyseme.errors import PolysemeError
 
@@ -30,6 +43,9 @@ app.command("substitutes")(substitutes.substitutes)
 app.command("index")(index.index)
 app.command("nearest")(index.nearest)
 app.command("similar")(similar.similar)
+app.add_typer(senses.app, name="senses")
+app.command("change")(change.change)
+app.command("probe")(probe.probe)
 
 
 def _version(asked: bool) -> None:

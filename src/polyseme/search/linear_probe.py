@@ -1,6 +1,7 @@
 """Softmax regressions on the layers of a biLM, trained side by side."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -9,9 +10,10 @@ from torch import Tensor
 from torch.nn import functional
 
 _EPOCHS = 10
-_BATCH = 1024
-_FEWEST_STEPS = 500  # so that a few sentences are learnt as well
+_BATCH = 512
+_FEWEST_STEPS = 1000  # so that few words are learnt as well
 _RATE = 0.01
+_SHRINKAGE = 1e-4  # of the average variance, so that directions in which nothing varies are not blown up
 _ROWS = 1 << 13  # converted at a time where all rows are gone through
 
 HalfVectors = NDArray[np.float16]
@@ -33,7 +35,11 @@ class LinearProbes:
 
     @classmethod
     def fit(cls, vectors: HalfVectors, labels: NDArray[np.int64], classes: int, *, seed: int = 1) -> "LinearProbes":
-        """Train by Adam on standardised vectors for a fixed number of passes, the rate falling to zero.
+        """Train by Adam for a fixed number of passes, the rate falling to zero.
+
+        The numbers of a vector vary together (the variance along one direction is some 50,000 times that along
+        another), which makes gradient descent slow, so vectors are made uncorrelated first. That is a linear map, and
+        becomes part of the weights.
 
         Args:
             vectors: (N, L, D)
@@ -41,7 +47,7 @@ class LinearProbes:
             classes: C
             seed: Of the order in which the words are gone through.
         """
-        mean, deviation = _moments(vectors)  # (K, 1, D) each
+        mean, whiten = _whitening(vectors)  # (K, 1, D), (K, D, D)
         weight = torch.zeros(len(mean), mean.shape[2], classes, requires_grad=True)
         bias = torch.zeros(len(mean), 1, classes, requires_grad=True)
         # Adam scales each weight by itself, so that what one probe learns does not depend on the others.
@@ -52,17 +58,17 @@ class LinearProbes:
         draw = np.random.default_rng(seed)
         for _ in range(epochs):
             for rows in np.array_split(draw.permutation(len(vectors)), batches):
-                features = (_with_mean(vectors[rows]) - mean) / deviation  # (K, B, D)
-                logits = torch.baddbmm(bias, features, weight)  # (K, B, C)
+                # The weights are mapped rather than the vectors: there are fewer classes than vectors in a batch.
+                logits = torch.baddbmm(bias, _with_mean(vectors[rows]) - mean, whiten @ weight)  # (K, B, C)
                 targets = torch.from_numpy(labels[rows]).expand(len(logits), -1)
                 loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
                 schedule.step()
-        with torch.no_grad():  # the scaling becomes part of the weights
-            scaled = weight / deviation.transpose(1, 2)
-            return cls(scaled, bias - mean @ scaled)
+        with torch.no_grad():
+            mapped = whiten @ weight
+            return cls(mapped, bias - mean @ mapped)
 
     @torch.inference_mode()
     def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -77,9 +83,19 @@ def _with_mean(vectors: NDArray[np.floating]) -> Tensor:
     return torch.cat([layers, layers.mean(dim=0, keepdim=True)])
 
 
-def _moments(vectors: HalfVectors) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each number, (K, 1, D); 1 where a number is always the same."""
-    parts = [_with_mean(vectors[start : start + _ROWS]).double() for start in range(0, len(vectors), _ROWS)]
-    mean = sum((part.sum(dim=1, keepdim=True) for part in parts), torch.zeros(())) / len(vectors)
-    square = sum(((part - mean).square().sum(dim=1, keepdim=True) for part in parts), torch.zeros(())) / len(vectors)
-    return mean.float(), torch.where(square > 0, square.sqrt(), 1.0).float()
+def _whitening(vectors: HalfVectors) -> tuple[Tensor, Tensor]:
+    """The mean (K, 1, D) of the vectors of each probe, and a map (K, D, D) after which they are uncorrelated."""
+    mean = torch.zeros((), dtype=torch.float64)
+    for part in _parts(vectors):
+        mean = mean + part.sum(dim=1, keepdim=True, dtype=torch.float64) / len(vectors)
+    centre = mean.float()
+    covariance = torch.zeros((), dtype=torch.float64)
+    for part in _parts(vectors):
+        covariance = covariance + ((part - centre).transpose(1, 2) @ (part - centre)).double() / len(vectors)
+    variance, directions = torch.linalg.eigh(covariance)  # (K, D), (K, D, D)
+    least = (_SHRINKAGE * variance.mean(dim=1, keepdim=True)).clamp(min=1e-12)
+    return centre, (directions * (variance.clamp(min=0) + least).rsqrt()[:, None]).float()
+
+
+def _parts(vectors: HalfVectors) -> Iterator[Tensor]:
+    return (_with_mean(vectors[start : start + _ROWS]) for start in range(0, len(vectors), _ROWS))

@@ -94,6 +94,6 @@ def _reader(column: str) -> Callable[[list[str], str], str]:
         pairs = dict(pair.partition("=")[::2] for pair in value.split("|"))
         if name == "feats" and not all(pairs.values()):
             raise InputError(f"{place}: features {value!r} where Name=Value|Name=Value is expected; correct the line")
-        return pairs.get(key) or NOT_GIVEN
+        return pairs.get(key, NOT_GIVEN) or key  # misc has keys without a value
 
     return label

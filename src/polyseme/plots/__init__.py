@@ -1,0 +1,196 @@
+"""Pictures of what was measured: occurrences of a word, layer mixes, probes by layer, semantic change.
+
+Each function writes one PNG or SVG file, whole or not at all, and gives back a line to show where some characters
+could not be drawn, else None. Colours are those of Okabe and Ito, which the colour-blind can tell apart.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import InputError
+from polyseme.plots.picture import COLOURS, MARKERS, check_path, picture
+
+__all__ = ["change_chart", "check_path", "mix_chart", "occurrence_map", "probe_chart"]
+
+_LONGEST = 44  # characters of a label
+
+
+def occurrence_map(
+    path: Path,
+    points: NDArray[np.floating],
+    clusters: Sequence[int],
+    *,
+    names: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
+    most_texts: int = 2,
+    title: str = "",
+) -> str | None:
+    """Draw occurrences of a word in two dimensions, coloured by sense.
+
+    Args:
+        path: The picture.
+        points: (N, D) vectors; of more than two numbers the two main directions (PCA) are drawn.
+        clusters: The cluster of each, from 0.
+        names: What to call each cluster in the legend.
+        texts: A line for each point; those of points near the middle of their cluster are written where there is room.
+        most_texts: How many in each cluster.
+        title: Above the picture.
+    """
+    given = len(points) if texts is None else len(texts)
+    if not len(points) == len(clusters) == given:
+        raise InputError(
+            f"{len(points)} points, {len(clusters)} clusters and {given} texts; give one of each for every point"
+        )
+    flat = _two_dimensions(points)
+    member = np.asarray(clusters)
+    numbers = sorted(set(member.tolist()))
+    legend = {number: names[number] if names else f"sense {number + 1}" for number in numbers}
+    texts = [_shortened(text) for text in texts or ()]
+    with picture(path, [*texts, *legend.values(), title], title=title) as page:
+        axes = page.axes
+        for number in numbers:
+            rows = flat[member == number]
+            axes.scatter(
+                rows[:, 0],
+                rows[:, 1],
+                s=28 if len(points) < 500 else 12,
+                alpha=0.75,
+                color=_colour(number),
+                marker=MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
+                linewidths=0,
+            )
+        axes.set(xticks=[], yticks=[], xlabel="first main direction", ylabel="second main direction")
+        axes.margins(0.12)
+        page.legend(axes.collections, [f"{legend[n]} ({int((member == n).sum()):,})" for n in numbers])
+        if texts:
+            chosen = _middle_first(flat, member, numbers, most_texts)
+            page.write_near(flat, {i: texts[i] for i in chosen}, {i: _colour(int(member[i])) for i in chosen})
+    return page.note
+
+
+def mix_chart(path: Path, mixes: Mapping[str, Sequence[float]], *, title: str = "") -> str | None:
+    """Draw how much of each layer goes into a mix: one bar a task, whose parts are the layers' shares.
+
+    Args:
+        path: The picture.
+        mixes: The shares of the layers (which sum to 1, as `ScalarMix.shares` gives them), by the name of the task.
+        title: Above the picture.
+    """
+    layers = {len(shares) for shares in mixes.values()}
+    if len(layers) != 1:
+        raise InputError(f"mixes of {sorted(layers)} layers; give at least one, and all of the same number of layers")
+    tasks = [_shortened(task) for task in mixes]
+    shares = np.array(list(mixes.values()))  # (tasks, layers)
+    left = np.zeros(len(tasks))
+    with picture(path, [*tasks, title], title=title, height=1.6 + 0.5 * len(tasks)) as page:
+        axes = page.axes
+        for layer in range(shares.shape[1]):
+            colour = _colour(layer)
+            bars = axes.barh(range(len(tasks)), shares[:, layer], left=left, color=colour, edgecolor="white")
+            inside = [f"{share:.0%}" if share >= 0.05 else "" for share in shares[:, layer]]
+            axes.bar_label(bars, inside, label_type="center", color=_ink(colour))
+            left += shares[:, layer]
+        axes.set_yticks(range(len(tasks)), tasks)
+        axes.invert_yaxis()
+        axes.set(xlim=(0, 1), xlabel="share of the mix")
+        axes.xaxis.set_major_formatter("{x:.0%}")
+        page.legend(axes.containers, [f"layer {layer}" for layer in range(shares.shape[1])])
+    return page.note
+
+
+def probe_chart(
+    path: Path, accuracies: Mapping[str, float], baseline: float, *, baseline_name: str = "baseline", title: str = ""
+) -> str | None:
+    """Draw the accuracy of a probe by layer, with a baseline as a line.
+
+    Args:
+        path: The picture.
+        accuracies: From 0 to 1, by the name of the layer.
+        baseline: From 0 to 1.
+        baseline_name: What it is.
+        title: Above the picture.
+    """
+    names, values = list(accuracies), list(accuracies.values())
+    with picture(path, [*names, baseline_name, title], title=title) as page:
+        axes = page.axes
+        bars = axes.bar(range(len(names)), values, width=0.6, color=COLOURS[0])
+        # In the middle of the bars, where the line of the baseline does not cross them.
+        axes.bar_label(bars, [f"{value:.1%}" for value in values], label_type="center", color="white", fontsize=12)
+        line = axes.axhline(baseline, color=COLOURS[4], linestyle="--", linewidth=2)
+        axes.set_xticks(range(len(names)), names)
+        # Bars are read by their length, so that they begin at 0.
+        axes.set(ylim=(0, min(1.0, max(*values, baseline) * 1.1)), xlabel="layer", ylabel="accuracy")
+        axes.yaxis.set_major_formatter("{x:.0%}")
+        page.legend([line], [f"{baseline_name} ({baseline:.1%})"])
+    return page.note
+
+
+def change_chart(
+    path: Path, changes: Sequence[tuple[str, float]], *, measure: str = "APD", title: str = "", most: int = 30
+) -> str | None:
+    """Draw words ranked by how much they changed, the most changed on top.
+
+    Args:
+        path: The picture.
+        changes: Words with their change.
+        measure: What the change is measured in.
+        title: Above the picture.
+        most: Words that are drawn.
+    """
+    if not changes:
+        raise InputError(f"{path}: no word to draw; give at least one with its change")
+    ranked = sorted(changes, key=lambda pair: -pair[1])[:most]
+    words = [_shortened(word) for word, _ in ranked]
+    height = max(2.5, 1.3 + 0.24 * len(words))
+    with picture(path, [*words, measure, title], title=title, height=height) as page:
+        axes = page.axes
+        bars = axes.barh(range(len(words)), [change for _, change in ranked], height=0.7, color=COLOURS[0])
+        axes.bar_label(bars, [f"{change:.3f}" for _, change in ranked], padding=3, fontsize=9)
+        axes.set_yticks(range(len(words)), words)
+        axes.set_ylim(len(words) - 0.4, -0.6)
+        axes.margins(x=0.1)
+        axes.set_xlabel(measure if len(ranked) == len(changes) else f"{measure}, {most} of {len(changes):,} words")
+    return page.note
+
+
+def _two_dimensions(points: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Points (N, D) along the two directions in which they vary most, (N, 2)."""
+    if points.ndim != 2 or not points.size:
+        raise InputError(f"points of shape {points.shape} where (N, D) is expected, with at least one point")
+    if points.shape[1] == 2:
+        return points
+    centred = np.asarray(points - points.mean(axis=0), dtype=np.float64)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    flat = np.zeros((len(points), 2))
+    flat[:, : len(directions[:2])] = centred @ directions[:2].T
+    return flat * np.where(np.abs(flat).max(axis=0) > flat.max(axis=0), -1, 1)  # the farthest point on the right, above
+
+
+def _middle_first(
+    flat: NDArray[np.floating], member: NDArray[np.int64], numbers: Sequence[int], most: int
+) -> list[int]:
+    """Points nearest the middle of their cluster: the first of each cluster, then the second of each, ..."""
+    nearest = []
+    for number in numbers:
+        rows = np.flatnonzero(member == number)
+        distance = np.linalg.norm(flat[rows] - np.median(flat[rows], axis=0), axis=1)
+        nearest.append(rows[np.argsort(distance, kind="stable")].tolist())
+    return [rows[turn] for turn in range(most) for rows in nearest if turn < len(rows)]
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _ink(colour: str) -> str:
+    """Black on light colours, white on dark ones."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"

@@ -1,0 +1,45 @@
+"""Which of the installed fonts have the characters of a text."""
+
+from functools import cache
+
+_FIRST = "DejaVu Sans"
+"""Comes with matplotlib: Latin, Greek, Cyrillic, Arabic and more, but no Chinese."""
+_NO_GLYPHS = "Last Resort"  # a font of boxes for every character there is
+_MOST = 3
+
+
+def families(characters: set[str]) -> tuple[list[str], set[str]]:
+    """Font families that together have the characters, the plain one first, and the characters that none has."""
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    def has(family: str) -> frozenset[int]:
+        return _covered(findfont(FontProperties(family=[family])))  # the file that matplotlib would draw with
+
+    chosen = [_FIRST]
+    missing = {one for one in characters if not one.isspace() and ord(one) not in has(_FIRST)}
+    if not missing:
+        return chosen, missing
+    # Sans before others, as the rest of a picture is, then by name.
+    names = sorted({font.name for font in fontManager.ttflist}, key=lambda name: ("Sans" not in name, name))
+    for _ in range(_MOST):
+        found = {name: {one for one in missing if ord(one) in has(name)} for name in names}
+        best = max(found, key=lambda name: len(found[name]), default="")
+        if not missing or not found.get(best):
+            break
+        chosen.append(best)
+        missing -= found[best]
+    return chosen, missing
+
+
+@cache
+def _covered(path: str) -> frozenset[int]:
+    """The code points a font has outlines for."""
+    from matplotlib.ft2font import FaceFlags, FT2Font
+
+    try:
+        font = FT2Font(path)
+    except (OSError, RuntimeError):  # not a font that can be drawn with
+        return frozenset()
+    if _NO_GLYPHS in font.family_name or FaceFlags.SCALABLE not in font.face_flags:
+        return frozenset()
+    return frozenset(font.get_charmap())
