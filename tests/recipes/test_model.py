@@ -1,0 +1,63 @@
+"""A recipe's model from its text to the folder that ships, with everything small."""
+
+import json
+from pathlib import Path
+
+import pytest
+from chains import Chain, write
+
+import polyseme
+from recipes import model, sources
+from recipes.sources import Recipe, Source
+
+SETTINGS = """
+storage = "int8"
+
+[train]
+preset = "tiny"
+filters = "1:8,2:16"
+character_dim = 4
+hidden_dim = 16
+projection_dim = 8
+batch_tokens = 256
+min_count = 1
+epochs = 1
+precision = "float32"
+"""
+
+
+def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (model, sources):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    work = tmp_path / "martian-small" / "work"
+    work.mkdir(parents=True)
+    (work.parent / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    write(work / "train.txt", Chain().sentences(200, seed=1))
+    write(work / "heldout.txt", Chain().sentences(20, seed=2))
+    size = {"sentences": 200, "tokens": 2000}
+    one = {"package": "pypi: chain 1.0", "licence": "none", "train": size}
+    facts = {"train": size, "heldout": size, "sources": {"chain": one}}
+    (work / "sources.json").write_text(json.dumps(facts), encoding="utf-8")
+    source = Source(
+        name="chain",
+        registry="pypi",
+        package="chain",
+        version="1.0",
+        file="chain.tgz",
+        sha256="",
+        members=(),
+        reader="plain",
+        licence="none",
+        what="A chain of syllables.",
+    )
+    made = model.make(Recipe("martian-small", "en", (source,)), place=tmp_path / "bundled")
+    assert polyseme.load(made).dim == 16
+    card = (made / "README.md").read_text(encoding="utf-8")
+    assert "| A chain of syllables. | pypi: chain 1.0 | none | 2,000 |" in card
+    assert "| held-out text | " in card
+    assert "| 0 | 0.500 |" in card
+    assert not list(tmp_path.glob("**/*.training"))
+    # Nothing is trained again when it is done.
+    metrics = (work / "model" / "metrics.jsonl").stat().st_mtime_ns
+    model.make(Recipe("martian-small", "en", (source,)), place=tmp_path / "bundled")
+    assert (work / "model" / "metrics.jsonl").stat().st_mtime_ns == metrics
