@@ -3,7 +3,7 @@
     python -m recipes.prepare english-small
 
 writes ``train.txt``, ``heldout.txt`` (a tokenised sentence a line) and ``sources.json`` (what each source gave and why
-sentences were left out) to ``recipes/english-small/work/``. All three are there whole or none is changed.
+sentences were left out) to ``recipes/english-small/work/``, each whole, when all three are made.
 """
 
 import argparse
