@@ -183,7 +183,9 @@ class TestBuilding:
             OccurrenceIndex.build(embedder, corpus, index.path, append=True, layers="mean")
         with pytest.raises(InputError, match=r"none of the words asked for stands in it; nothing was stored"):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "none", words=["zebra"])
-        with pytest.raises(InputError, match=r"one vector an occurrence"):
+        with pytest.raises(
+            InputError, match=r"an occurrence has one vector; choose layers 'top', 'mean' or a layer's number"
+        ):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "none", layers="all")
         (tmp_path / "empty.txt").write_text("\n")
         with pytest.raises(InputError, match=r"empty\.txt: no sentences; give text with at least one word"):

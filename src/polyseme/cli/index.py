@@ -129,7 +129,7 @@ def nearest(
     """
     from polyseme.embed.load import load
     from polyseme.search.index import OccurrenceIndex
-    from polyseme.text.marked import marked
+    from polyseme.text.marked import mark, marked
 
     opened = OccurrenceIndex(folder, None if model is None else load(model))
     tokens, position = marked(sentence, opened.tokenize)
@@ -140,5 +140,4 @@ def nearest(
         if as_json:
             typer.echo(json.dumps(one._asdict(), ensure_ascii=False))
             continue
-        shown = [*one.sentence[: one.position], f"[{one.word}]", *one.sentence[one.position + 1 :]]
-        typer.echo(f"{one.similarity:.3f}  {' '.join(shown)}")
+        typer.echo(f"{one.similarity:.3f}  {mark(one.sentence, one.position)}")

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from polyseme.cli.arguments import (
 )
 from polyseme.cli.index import QueryModel
 from polyseme.cli.progress import progress
-
-if TYPE_CHECKING:
-    from polyseme.search.index import Occurrence
 
 app = typer.Typer(help="Find the senses of a word in a text, or measure how well a model tells senses apart.")
 
@@ -51,6 +48,7 @@ def induce(
     from polyseme.embed.load import load
     from polyseme.search.index import OccurrenceIndex
     from polyseme.search.sense_induction import induce_senses
+    from polyseme.text.marked import mark
 
     if plot is not None:
         plots.check_path(plot)
@@ -66,7 +64,7 @@ def induce(
             found.points,
             found.assigned.tolist(),
             names=[", ".join(sense.labels[:3]) or f"sense {number}" for number, sense in enumerate(found.senses, 1)],
-            texts=[_marked(one, around=3) for one in found.occurrences],
+            texts=[mark(one.sentence, one.position, around=3) for one in found.occurrences],
             title=f"{len(found.occurrences):,} occurrences of {word}",
         )
         if note:
@@ -91,7 +89,7 @@ def induce(
     for number, sense in enumerate(found.senses, 1):
         typer.echo(f"\n{number}. {sense.share:.0%} ({sense.occurrences:,}): {', '.join(sense.labels)}")
         for one in sense.examples:
-            typer.echo(f"   {one.similarity:.3f}  {_marked(one)}")
+            typer.echo(f"   {one.similarity:.3f}  {mark(one.sentence, one.position)}")
 
 
 @app.command()
@@ -145,11 +143,3 @@ def evaluate(
         f"training text, {found.unanswered:.1%} without an answer; learnt from {found.trained:,}, {seconds:,.1f} s",
         err=True,
     )
-
-
-def _marked(one: "Occurrence", around: int | None = None) -> str:
-    """A sentence with its word in brackets, or so many tokens around that."""
-    before, after = one.sentence[: one.position], one.sentence[one.position + 1 :]
-    if around is not None:
-        before, after = before[-around:], after[:around]
-    return " ".join([*before, f"[{one.word}]", *after])

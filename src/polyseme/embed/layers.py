@@ -36,6 +36,13 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
     raise InputError(f"unknown layer {choice!r}; expected one of {known}, or 'all', 'mean', 'top'")
 
 
+def check_single(choice: LayerChoice, layers: int) -> None:
+    """Refuse a choice that is not one vector a token, or that a file cannot name."""
+    check_choice(choice, layers)
+    if choice == "all" or isinstance(choice, ScalarMix):
+        raise InputError("an occurrence has one vector; choose layers 'top', 'mean' or a layer's number")
+
+
 def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:
     """Reduce all layers (each (N, D)) to those asked for: every one for 'all', else a single one."""
     if choice == "all":

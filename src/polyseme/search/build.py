@@ -4,23 +4,21 @@ import hashlib
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from polyseme.embed.embedder import Embedder
-from polyseme.embed.layers import LayerChoice, check_choice
+from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.errors import FormatError, InputError, OutputError
-from polyseme.nn.scalar_mix import ScalarMix
+from polyseme.search import Advance
 from polyseme.search.shard import ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
 from polyseme.text.corpus import Corpus, Sentence
 
 MANIFEST = "index.json"
 KIND = "polyseme-index"
-
-Advance = Callable[[int, float | None], None]
 
 
 class Builder:
@@ -46,9 +44,7 @@ class Builder:
         append: bool,
     ) -> None:
         faiss()  # or say now that it is missing
-        check_choice(layers, embedder.layers)
-        if layers == "all" or isinstance(layers, ScalarMix):
-            raise InputError("an index holds one vector an occurrence; choose layers 'top', 'mean' or a layer's number")
+        check_single(layers, embedder.layers)
         if compression not in COMPRESSIONS:
             raise InputError(f"unknown compression {compression!r}; expected {', '.join(COMPRESSIONS)}")
         if not 0 < sample <= 1:

@@ -12,7 +12,7 @@ APD grows with the number of senses even where none is new; PRT is 0 where the a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import tee
 from pathlib import Path
 from typing import NamedTuple
@@ -21,18 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.embed.embedder import Embedder
-from polyseme.embed.layers import LayerChoice, check_choice
+from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.errors import InputError
-from polyseme.nn.scalar_mix import ScalarMix
-from polyseme.search.build import read_manifest
-from polyseme.search.shard import Shard
+from polyseme.search import Advance
+from polyseme.search.index import OccurrenceIndex
 from polyseme.search.vectors import Vectors, unit
 from polyseme.text.corpus import Corpus
 
 MOST_WORDS = 10_000
 """That are compared when none is named: the most frequent."""
-
-Advance = Callable[[int, float | None], None]
 
 
 class Change(NamedTuple):
@@ -91,26 +88,20 @@ def change_of_indexes(old: Path, new: Path, *, words: Collection[str] = (), leas
         words: Which words; none for all that stand often enough in both.
         least: How often that is.
     """
-    one, two = read_manifest(old), read_manifest(new)
-    for name in ("model", "layers", "precision"):
-        if one[name] != two[name]:
+    indexes = OccurrenceIndex(old), OccurrenceIndex(new)
+    for name, value in indexes[0].made_with.items():
+        if value != (other := indexes[1].made_with[name]):
             raise InputError(
-                f"{old} was built with {name} {one[name]!r}, {new} with {two[name]!r}; their vectors cannot be "
-                "compared, build both alike"
+                f"{old} was built with {name} {value!r}, {new} with {other!r}; their vectors cannot be compared, "
+                "build both alike"
             )
-    shards = [
-        [Shard(folder / facts["name"], facts, verify=True) for facts in manifest["shards"]]
-        for folder, manifest in ((old, one), (new, two))
-    ]
-    counts = [_folded(shard.counts for shard in some) for some in shards]
+    counts = [_folded([index.counts]) for index in indexes]
     chosen = _choose(*counts, words=words, least=least)
     usages = (Usage(), Usage())
-    for usage, some in zip(usages, shards, strict=True):
-        for shard in some:
-            sums = shard.sums()
-            for number, word in enumerate(shard.words):
-                if word.casefold() in chosen:
-                    usage.add(word, sums[number], shard.counts[word])
+    for usage, index in zip(usages, indexes, strict=True):
+        for word, count, total in index.word_sums():
+            if word.casefold() in chosen:
+                usage.add(word, total, count)
     return compare(*usages)
 
 
@@ -137,9 +128,7 @@ def change_of_texts(
         layers: Which vector: ``"top"``, ``"mean"`` or a layer's number.
         advance: Told of tokens embedded and of the share of both texts read.
     """
-    check_choice(layers, embedder.layers)
-    if layers == "all" or isinstance(layers, ScalarMix):
-        raise InputError("an occurrence has one vector; choose layers 'top', 'mean' or a layer's number")
+    check_single(layers, embedder.layers)
     counts = [_folded(Counter(sentence.tokens) for sentence in corpus.nonempty()) for corpus in (old, new)]
     chosen = _choose(*counts, words=words, least=least)
     usages = (Usage(), Usage())
@@ -188,7 +177,7 @@ def _needed(corpus: Corpus, totals: dict[str, int], most: int) -> Iterator[tuple
             yield sentence.tokens, positions
 
 
-def _folded(counters: Iterator[Counter[str]]) -> Counter[str]:
+def _folded(counters: Iterable[Counter[str]]) -> Counter[str]:
     """Counts in lower case."""
     total: Counter[str] = Counter()
     for counter in counters:

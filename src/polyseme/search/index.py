@@ -13,8 +13,8 @@ from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
 from polyseme.errors import InputError
-from polyseme.search import vectors
-from polyseme.search.build import Advance, Builder, read_manifest
+from polyseme.search import Advance, vectors
+from polyseme.search.build import Builder, read_manifest
 from polyseme.search.shard import Shard
 from polyseme.search.vectors import Compression, Vectors
 from polyseme.text.corpus import Corpus, Tokenizer
@@ -113,6 +113,11 @@ class OccurrenceIndex:
         return sum(shard.count for shard in self._shards)
 
     @property
+    def made_with(self) -> dict[str, str | int]:
+        """What vectors depend on: those of two indexes can be compared where this is the same."""
+        return {name: self._manifest[name] for name in ("model", "layers", "precision")}
+
+    @property
     def tokenize(self) -> Tokenizer | None:
         """How the corpus was cut into tokens."""
         tokenizer: Tokenizer | None = self._manifest["tokenize"]
@@ -193,6 +198,11 @@ class OccurrenceIndex:
             total.update(shard.counts)
         return total
 
+    def word_sums(self) -> Iterator[tuple[str, int, Vectors]]:
+        """Words with their occurrences in a shard and the sum (D,) of the unit vectors of those."""
+        for shard in self._shards:
+            yield from zip(shard.words, shard.counts.values(), shard.sums(), strict=True)
+
     def similar(self, word: str, *, k: int = 10, least: int = 5) -> list[SimilarWord]:
         """The words whose average vector is most like a word's, over all their occurrences.
 
@@ -220,10 +230,9 @@ class OccurrenceIndex:
         words = {word: 0 for word, count in self.counts.items() if count >= least}
         words = {word: number for number, word in enumerate(words)}
         rows = np.zeros((len(words), self._manifest["dim"]), dtype=np.float32)
-        for shard in self._shards:
-            places = np.array([words.get(word, -1) for word in shard.words])
-            known = places >= 0
-            rows[places[known]] += shard.sums()[known]
+        for word, _, total in self.word_sums():
+            if word in words:
+                rows[words[word]] += total
         rows /= np.array([self.counts[word] for word in words], dtype=np.float32)[:, None]
         return words, vectors.unit(rows - rows.mean(axis=0))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError
+from polyseme.search import Advance
 from polyseme.search.linear_probe import LinearProbes
 from polyseme.text.labels import NOT_GIVEN, LabelledSentence, LabelledText
 
@@ -18,8 +19,6 @@ MOST_WORDS = 250_000
 layers of 1,024 numbers, take 1.5 GB."""
 MOST_LABELS = 1000
 """Labels that are learnt, the most frequent ones."""
-
-Advance = Callable[[int, float | None], None]
 
 
 class LayerAccuracy(NamedTuple):

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError
+from polyseme.search import Advance
 from polyseme.search.sense_data import Lexeme, SenseTag, TaggedSentence, first_senses, read_senses
 from polyseme.search.vectors import unit
 
 Vectors = NDArray[np.float32]
-Advance = Callable[[int, float | None], None]
 
 _EQUAL = 1e-5
 """Cosines that differ by less are those of the same vectors, but for rounding."""

@@ -1,6 +1,7 @@
-"""A sentence with one word in brackets."""
+"""A sentence with one word in brackets: how a place is asked for, and shown."""
 
 import io
+from collections.abc import Sequence
 
 from polyseme.errors import InputError
 from polyseme.text.tokenizers import Tokenizer, tokenized
@@ -23,6 +24,18 @@ def marked(sentence: str, tokenize: Tokenizer | None = None) -> tuple[list[str],
         raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
     left, right = (_tokens(part, tokenize) for part in (before, after))
     return [*left, word.strip(), *right], len(left)
+
+
+def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> str:
+    """The sentence, or so many tokens around one of them, with that one in brackets.
+
+    Example:
+        >>> mark(["The", "river", "bank", "was", "steep"], 2, around=1)
+        'river [bank] was'
+    """
+    start = 0 if around is None else max(0, position - around)
+    stop = None if around is None else position + 1 + around
+    return " ".join([*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]])
 
 
 def _tokens(text: str, tokenize: Tokenizer | None) -> list[str]:
