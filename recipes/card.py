@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.senses import table
 from recipes.sources import Recipe
 
 
-def card(recipe: Recipe, facts: Mapping[str, Any]) -> str:
-    """What a user has to know: data and licences, settings, effort, figures."""
+def card(recipe: Recipe, facts: Mapping[str, Any], more: str) -> str:
+    """What a user has to know: data and licences, settings, effort, figures.
+
+    Args:
+        recipe: What made the model.
+        facts: Sources, settings, metrics, perplexities, the table of senses, the configuration, the size in bytes.
+        more: Further figures, in Markdown.
+    """
     sources, config, metrics = facts["sources"], facts["config"], facts["metrics"]
     last = metrics[-1]
     about = {source.name: source for source in recipe.sources}
@@ -16,9 +21,9 @@ def card(recipe: Recipe, facts: Mapping[str, Any]) -> str:
         f"| {about[name].what} | {one['package']} | {one['licence']} | {one['train']['tokens']:,} |"
         for name, one in sources["sources"].items()
     ]
+    columns = ("forward", "backward", "average", "average_known")
     perplexities = [
-        f"| {name} | {one.forward:.1f} | {one.backward:.1f} | {one.average:.1f} | {one.average_known:.1f} | "
-        f"{one.unknown_share:.1%} |"
+        f"| {name} | {' | '.join(f'{one[column]:.1f}' for column in columns)} | {one['unknown_share']:.1%} |"
         for name, one in facts["perplexity"].items()
     ]
     settings = "\n".join(f"- {name}: {value}" for name, value in facts["settings"]["train"].items())
@@ -63,8 +68,9 @@ Pairs of sentences around one ambiguous word, same sense or not (`python -m benc
 AUC is the chance that a pair of one sense is more similar than a pair of two. Layer 0 sees no context and gives 0.5 by
 construction.
 
-{table(facts["senses"])}
+{facts["senses"]}
 
+{more}
 ## What to expect
 It is small, and has read little: rare words and rare senses are weak, and the texts' age, subjects and prejudices show.
 """

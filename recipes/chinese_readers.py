@@ -16,7 +16,6 @@ _SPACE = re.compile(r"(?<=[^\x00-\x7f])\s+|\s+(?=[^\x00-\x7f])")
 # Full-width letters, digits, percent sign and full stop: １９９８年 is written 1998年 today.
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
 _NARROW |= {0xFF0E: ord("."), 0xFF05: ord("%")}
-_LINK = "WEBSITELINK"  # what stands where an answer had an address
 _DIALOGUE_MARK = re.compile(r"[=^_~￣＝…\s]+$")
 
 
@@ -55,15 +54,6 @@ def dialogue(members: Members) -> Iterator[str]:
     for _, content in members:
         turns = (turn for line in content.decode("utf-8", "replace").splitlines() for turn in line.split("\t"))
         yield _PARAGRAPH.join(dict.fromkeys(_DIALOGUE_MARK.sub("", _joined(turn)) for turn in turns))
-
-
-def insurance(members: Members) -> Iterator[str]:
-    """Questions of the training part with their answers; all parts share one file of answers."""
-    tables = {name.rsplit("/", 1)[-1]: json.loads(content) for name, content in members}
-    answers = tables["answers.json.gz"]
-    for question in tables["train.json.gz"].values():
-        texts = [question["zh"], *(answers[key]["zh"] for key in question["answers"])]
-        yield _PARAGRAPH.join(text.replace(_LINK, "").strip() for text in texts)
 
 
 _COMMENTARY = re.compile(r"【[^】]*】")

@@ -6,6 +6,7 @@ goes on where it was interrupted; see ``recipes/english-small/settings.toml`` fo
 """
 
 import argparse
+import hashlib
 import io
 import json
 import shutil
@@ -22,7 +23,7 @@ from polyseme.formats import native
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
 from polyseme.text.tokenizers import tokenized
-from polyseme.train.evaluate import Perplexity, evaluate
+from polyseme.train.evaluate import evaluate
 from polyseme.train.run import train
 from recipes.card import card
 from recipes.fetch import fetch
@@ -50,28 +51,42 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
         if not outcome.finished:
             raise SystemExit(f"{trained}: interrupted; run the same command to go on")
     target = recipe.work / recipe.name
-    shutil.rmtree(target, ignore_errors=True)
-    native.write(open_model(trained), target, storage=settings["storage"])
+    measured = recipe.work / "measured.json"
+    if not measured.exists() or measured.stat().st_mtime_ns < (trained / native.WEIGHTS).stat().st_mtime_ns:
+        shutil.rmtree(target, ignore_errors=True)
+        native.write(open_model(trained), target, storage=settings["storage"])
+        measured.write_text(json.dumps(_measure(recipe, trained, target), indent=1), encoding="utf-8")
     facts = {
         "sources": json.loads((recipe.work / "sources.json").read_text("utf-8")),
         "settings": settings,
         "metrics": [json.loads(line) for line in (trained / "metrics.jsonl").read_text("utf-8").splitlines()],
-        "perplexity": {
-            f"{name}{kind}": perplexity
-            for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
-            for kind, folder in (("", target), (", weights in float32", trained))
-            for perplexity in [_measure(folder, path)]
-        },
-        "senses": _senses(recipe, target),
+        **json.loads(measured.read_text("utf-8")),
         "config": open_model(target).config,
         "bytes": sum(path.stat().st_size for path in target.iterdir()),
     }
-    (target / native.CARD).write_text(card(recipe, facts), encoding="utf-8")
+    more = ROOT / recipe.name / "figures.md"  # what was measured on data that is not part of the recipe
+    text = card(recipe, facts, more.read_text("utf-8") if more.exists() else "")
+    (target / native.CARD).write_text(text, encoding="utf-8")
     final = place / recipe.name
     shutil.rmtree(final, ignore_errors=True)
     final.parent.mkdir(exist_ok=True)
     shutil.copytree(target, final)
+    files = sorted(path for path in place.glob("*/*") if path.is_file())
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place).as_posix()}\n" for path in files]
+    (place / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")  # as sha256sum --check reads it
     return final
+
+
+def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
+    """Perplexities of the weights as trained and as stored, and how well senses are told apart."""
+    return {
+        "perplexity": {
+            f"{name}{kind}": evaluate(open_model(folder), (one.tokens for one in Corpus([path]))).facts()
+            for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
+            for kind, folder in (("", stored), (", weights in float32", trained))
+        },
+        "senses": _senses(recipe, stored),
+    }
 
 
 def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
@@ -90,14 +105,10 @@ def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
     return texts
 
 
-def _measure(model: Path, text: Path) -> Perplexity:
-    return evaluate(open_model(model), (sentence.tokens for sentence in Corpus([text])))
-
-
-def _senses(recipe: Recipe, model: Path) -> list[Any]:
+def _senses(recipe: Recipe, model: Path) -> str:
     language = recipe.tokenizer
     pairs = senses.read_pairs(senses.FOLDER / f"{senses.LANGUAGES[language]}.tsv", language)
-    return senses.measure(load(model), pairs)
+    return senses.table(senses.measure(load(model), pairs))
 
 
 def main() -> int:

@@ -22,7 +22,6 @@ READERS: dict[str, Reader] = {
         english_readers.wordnet,
         chinese_readers.classics,
         chinese_readers.dialogue,
-        chinese_readers.insurance,
         chinese_readers.lines,
         chinese_readers.novel,
         chinese_readers.tagged_characters,

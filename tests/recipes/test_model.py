@@ -1,5 +1,6 @@
 """A recipe's model from its text to the folder that ships, with everything small."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -57,7 +58,12 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     assert "| held-out text | " in card
     assert "| 0 | 0.500 |" in card
     assert not list(tmp_path.glob("**/*.training"))
-    # Nothing is trained again when it is done.
-    metrics = (work / "model" / "metrics.jsonl").stat().st_mtime_ns
+    digest = hashlib.sha256((made / "model.safetensors").read_bytes()).hexdigest()
+    assert f"{digest}  martian-small/model.safetensors\n" in (tmp_path / "bundled/SHA256SUMS").read_text("utf-8")
+    # Nothing is trained or measured again when it is done; further figures come into the card.
+    done = [work / "model/metrics.jsonl", work / "measured.json", work / "martian-small/model.safetensors"]
+    times = [path.stat().st_mtime_ns for path in done]
+    (work.parent / "figures.md").write_text("Martians agree in 3 of 4 cases.\n", encoding="utf-8")
     model.make(Recipe("martian-small", "en", (source,)), place=tmp_path / "bundled")
-    assert (work / "model" / "metrics.jsonl").stat().st_mtime_ns == metrics
+    assert [path.stat().st_mtime_ns for path in done] == times
+    assert "\n\nMartians agree in 3 of 4 cases.\n\n## What to expect" in (made / "README.md").read_text("utf-8")

@@ -1,7 +1,7 @@
 import io
 import json
 
-from recipes.chinese_readers import classics, dialogue, insurance, lines, novel, tagged_characters, tagged_words
+from recipes.chinese_readers import classics, dialogue, lines, novel, tagged_characters, tagged_words
 from recipes.english_readers import (
     commentary,
     csv_texts,
@@ -123,15 +123,6 @@ def test_chinese_lines_and_dialogue() -> None:
         "你好",
         "GOOGLE更伟大",
         "I am fine",
-    ]
-
-
-def test_insurance_reads_only_answers_of_the_training_part() -> None:
-    answers = json.dumps({"1": {"zh": " 是的。WEBSITELINK"}, "2": {"zh": "只在测试中。"}})
-    train = json.dumps({"0": {"zh": "需要吗？", "answers": ["1"]}})
-    assert paragraphs(insurance, answers, train, names=("d/answers.json.gz", "d/train.json.gz")) == [
-        "需要吗？",
-        "是的。",
     ]
 
 
