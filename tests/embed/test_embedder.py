@@ -229,6 +229,14 @@ class TestLanguageModel:
             assert substitute.backward == pytest.approx(backward, abs=1e-5)
         assert len(embedder.substitutes(["the"], 0, k=100)) == len(WORDS) - 3
 
+    def test_substitutes_count_the_frequency_of_a_word_once(self) -> None:
+        # P(w | left, right) ~ P(w | left) P(w | right) / P(w), P(w) falling with the rank as log(1 + 1 / (rank + 1)).
+        found = Embedder(tiny_model()).substitutes(["the", "brook", "bank"], 1, k=len(WORDS))
+        ranks = np.array([WORDS.index(one.word) for one in found])
+        product = np.exp([one.forward + one.backward for one in found]) / np.log1p(1 / (ranks + 1))
+        ours = np.exp([one.log_probability for one in found])
+        np.testing.assert_allclose(ours / ours.sum(), product / product.sum(), rtol=1e-4)
+
     def test_a_position_outside(self) -> None:
         with pytest.raises(InputError, match="position 3 is not in the sentence of 3 tokens; count from 0"):
             Embedder(tiny_model()).substitutes(["the", "river", "bank"], 3)

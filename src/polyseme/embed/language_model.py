@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from polyseme.nn.packing import Packing
+from polyseme.nn.sampled_softmax import log_uniform
 from polyseme.nn.softmax import Softmax
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from polyseme.text.vocabulary import Vocabulary
@@ -19,7 +20,7 @@ class Substitute(NamedTuple):
 
     word: str
     log_probability: float
-    """Of both directions together: the product of the two, normalised over the vocabulary."""
+    """Of both directions together: their product over what the word has anywhere, normalised over the vocabulary."""
     forward: float
     """Given the words before."""
     backward: float
@@ -62,7 +63,10 @@ class LanguageModel:
     def substitutes(self, top: Tensor, packing: Packing, position: int, k: int) -> list[Substitute]:
         """The best words for one place of a single sentence, given its packed top layer with markers."""
         forward, backward = self._distributions(top, packing, position)
-        together = (forward + backward).log_softmax(dim=0)
+        # Both sides say how frequent a word is, which counts once: P(w | left, right) ~ P(w | left) P(w | right) / P(w)
+        # where the sides are independent given the word. Vocabularies are sorted by count.
+        anywhere = log_uniform(torch.arange(len(forward), device=forward.device), len(forward)).log()
+        together = (forward + backward - anywhere).log_softmax(dim=0)
         return [
             Substitute(
                 self.vocabulary.words[index], together[index].item(), forward[index].item(), backward[index].item()

@@ -12,6 +12,11 @@ from torch import Tensor, nn
 from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, log_of
 
 
+def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
+    """How probable words are by their ranks alone, in float64: about their shares of a text when sorted by count."""
+    return torch.log1p(1 / (ranks.double() + 1)) / math.log(vocabulary_size + 1)
+
+
 @dataclass(frozen=True)
 class Negatives:
     """Distinct words drawn log-uniformly, and in how many tries."""
@@ -38,8 +43,7 @@ class Negatives:
 
     def log_expected_count(self, words: Tensor) -> Tensor:
         """Log of how often a word is expected among the negatives: 1 - (1 - q)^tries, as they are distinct."""
-        rank = words.double()
-        probability = torch.log1p(1 / (rank + 1)) / math.log(self.vocabulary_size + 1)
+        probability = log_uniform(words, self.vocabulary_size)
         return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float()
 
 

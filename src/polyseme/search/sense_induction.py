@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError, MissingPart
+from polyseme.nn.sampled_softmax import log_uniform
 from polyseme.search.index import Occurrence, OccurrenceIndex
 from polyseme.search.vectors import Vectors, unit
 
@@ -170,11 +172,10 @@ class _Labels:
         if self.source == "substitutes":
             vocabulary = self._index.embedder.model.vocabulary
             assert vocabulary is not None
-            for fit in self._index.embedder.substitutes(one.sentence, one.position, k=_SUBSTITUTES):
-                # Words of a vocabulary are sorted by count, and their shares fall about as the logarithm of the rank
-                # grows. What is likely everywhere, as "the" is, says nothing of a sense.
-                rank = vocabulary.ids[fit.word]
-                anywhere = math.log(math.log((rank + 2) / (rank + 1)) / math.log(len(vocabulary.words) + 1))
+            found = self._index.embedder.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
+            ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
+            for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
+                # What is likely everywhere, as "the" is, says nothing of a sense.
                 yield fit.word, math.exp(fit.log_probability) * max(0.0, fit.log_probability - anywhere)
         else:
             for near in self._index.nearest(one.sentence, one.position, k=_SUBSTITUTES, words="other", group=True):
