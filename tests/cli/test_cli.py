@@ -17,7 +17,7 @@ from tiny import tiny_word_model
 
 import polyseme
 from polyseme.formats import native
-from polyseme.formats.detect import open_model
+from polyseme.formats.detect import bundled_names, open_model
 
 TWO = GOLDEN / "allennlp" / "two_layers"
 LINES = ["The river bank", "", "Yes", "漢字 and 😀"]
@@ -241,6 +241,11 @@ class TestInfo:
         facts = json.loads(run("info", TWO, "--json").out)
         assert (facts["layers"], facts["dim"], facts["parameters"]) == (3, 16, 11_972)
 
+    def test_without_a_model_it_names_those_in_the_box(self, run) -> None:
+        names = json.loads(run("info", "--json").out)
+        assert names == bundled_names()
+        assert run("info").out.split() == names
+
     def test_options_elsewhere(self, run, tmp_path: Path) -> None:
         shutil.copy(TWO / "weights.hdf5", tmp_path)
         refused(run("info", tmp_path / "weights.hdf5"), "weights without options")
@@ -269,6 +274,15 @@ class TestConvert:
     def test_rounded_weights(self, run, tmp_path: Path) -> None:
         assert run("convert", TWO, tmp_path / "small", "--weights", "bfloat16").code == 0
         assert open_model(tmp_path / "small").config == open_model(TWO).config
+
+    def test_word_vectors(self, run, tmp_path: Path) -> None:
+        glove = tmp_path / "glove.txt"
+        glove.write_text("the 0.5 -1\nat name@domain.com 2 3\n", encoding="utf-8")
+        done = run("convert", glove, tmp_path / "glove", "--to", "vectors")
+        assert (done.code, done.err) == (0, f"{tmp_path / 'glove'}: written, 2 words of 2 numbers\n")
+        assert polyseme.StaticVectors.load(tmp_path / "glove").words == ("the", "at name@domain.com")
+        wrong = run("convert", glove, tmp_path / "no", "--to", "vectors", "--weights", "int8", "--softmax", glove)
+        refused(wrong, "word vectors have no --weights and no --softmax; leave it out, or --to vectors")
 
 
 class TestMain:

@@ -1,5 +1,6 @@
-"""``polyseme convert``: from any format to the native folder, and back to HDF5."""
+"""``polyseme convert``: from any format to the native folder, and back to HDF5; word vectors to theirs."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ class Target(StrEnum):
 
     native = "native"
     hdf5 = "hdf5"
+    vectors = "vectors"
 
 
 class Storage(StrEnum):
@@ -28,7 +30,10 @@ class Storage(StrEnum):
 def convert(
     model: ModelArgument,
     output: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder to write.", show_default=False)],
-    to: Annotated[Target, typer.Option(help="The native folder, or options.json with weights.hdf5.")] = Target.native,
+    to: Annotated[
+        Target,
+        typer.Option(help="The native folder, options.json with weights.hdf5, or a folder of static word vectors."),
+    ] = Target.native,
     weights: Annotated[
         Storage,
         typer.Option(help="What a native folder keeps its weights in; they are always computed with as float32."),
@@ -42,8 +47,24 @@ def convert(
     No number is changed on the way unless --weights says so: a model converted there and back is the same to the last
     bit. bfloat16 takes half the space, int8 (a scale for each row) a quarter.
 
+    With --to vectors MODEL is a file of GloVe, word2vec or fastText vectors, and the folder opens at once.
+
     Example: polyseme convert elmo.zip my-model
+
+    Example: polyseme convert glove.6B.50d.txt glove --to vectors
     """
+    if to is Target.vectors:
+        _convert_vectors(
+            Path(model),
+            output,
+            {
+                "--weights": weights is not Storage.float32,
+                "--options": options,
+                "--softmax": softmax,
+                "--vocabulary": vocabulary,
+            },
+        )
+        return
     from polyseme.formats import bilm_hdf5, native
     from polyseme.formats.detect import open_model
 
@@ -55,3 +76,13 @@ def convert(
     else:
         raise InputError(f"HDF5 weights are float32, not {weights.value}; leave out --weights, or --to hdf5")
     typer.echo(f"{output}: written from {opened.config.source}", err=True)
+
+
+def _convert_vectors(path: Path, output: Path, models_only: Mapping[str, object]) -> None:
+    from polyseme.formats import word_vectors
+
+    if given := [name for name, value in models_only.items() if value]:
+        raise InputError(f"word vectors have no {' and no '.join(given)}; leave it out, or --to vectors")
+    table = word_vectors.read(path)
+    word_vectors.write(table, output)
+    typer.echo(f"{output}: written, {len(table.words):,} words of {table.dim} numbers", err=True)

@@ -1,27 +1,36 @@
 """``polyseme info``: what is this model?"""
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag, ModelArgument, OptionsFile, SoftmaxFile, VocabularyFile, model_path
+from polyseme.cli.arguments import JsonFlag, OptionsFile, SoftmaxFile, VocabularyFile, model_path
+
+OptionalModel = Annotated[
+    str | None,
+    typer.Argument(metavar="[MODEL]", help="A model in the box, or of any known format.", show_default=False),
+]
 
 
 def info(
-    model: ModelArgument,
+    model: OptionalModel = None,
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a model is: format, size, layers, characters, vocabulary.
+    """Say what a model is: format, size, layers, characters, vocabulary. Without one, name those in the box.
 
     Example: polyseme info model.zip
     """
-    from polyseme.formats.detect import open_model
+    from polyseme.formats.detect import bundled_names, open_model
     from polyseme.models.config import CharacterEncoderConfig
 
+    if model is None:
+        names = bundled_names()
+        typer.echo(json.dumps(names) if as_json else "\n".join(names))
+        return
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     config, bilm = opened.config, opened.bilm
     tokens = config.token_encoder

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 Advance = Callable[[int, float | None], None]
 """Report so many more tokens, and the share of the whole job done so far where it is known."""
 
+_TELLING = 0.01  # the share from which on it says how long the rest takes: what starts slowly would promise days
 PLAIN_SECONDS = 10.0
 
 
@@ -59,7 +60,7 @@ def _lines(label: str) -> Iterator[Advance]:
             return
         shown = now
         line = f"{label}: {tokens:,} tokens, {tokens / (now - begun):,.0f}/s"
-        if share:
+        if share and share >= _TELLING:
             line += f", {share:.0%}, {(now - begun) * (1 - share) / share:,.0f} s left"
         sys.stderr.write(line + "\n")
 
