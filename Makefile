@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python examples/demo.py
+	rm -rf demo-output && $(BIN)/polyseme demo
 
 test: check
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two workers of one thread: more would fight

@@ -72,7 +72,9 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     final.parent.mkdir(exist_ok=True)
     shutil.copytree(target, final)
     files = sorted(path for path in place.glob("*/*") if path.is_file())
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place).as_posix()}\n" for path in files]
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place).as_posix()}\n" for path in files
+    ]
     (place / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")  # as sha256sum --check reads it
     return final
 

@@ -1,5 +1,6 @@
 """Arguments that several commands share."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from polyseme.formats.detect import ModelPath
+    from polyseme.text.corpus import Corpus, Dictionary
 
 
 class ReaderChoice(StrEnum):
@@ -40,7 +42,8 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A model folder, a zip, an HDF5 weights file, a TensorFlow checkpoint or an ELMoForManyLangs folder.",
+        help="A model in the box (polyseme info names them), a model folder, a zip, an HDF5 weights file, a TensorFlow "
+        "checkpoint or an ELMoForManyLangs folder.",
         show_default=False,
     ),
 ]
@@ -59,11 +62,23 @@ TextArgument = Annotated[
 TokenizeOption = Annotated[
     TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
 ]
+DictionaryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--dictionary", help="With --tokenize zh, a file of words to keep whole, one a line, such as a novel's names."
+    ),
+]
 FormatOption = Annotated[
     ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
 ]
 ModelOption = Annotated[
-    str, typer.Option("--model", "-m", help="A model of any known format; see polyseme info.", show_default=False)
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        help="A model in the box (polyseme info names them), or of any known format.",
+        show_default=False,
+    ),
 ]
 PrecisionOption = Annotated[
     PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
@@ -74,3 +89,24 @@ DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cu
 def model_path(model: str, options: Path | None) -> "ModelPath":
     """What `load` takes for a model and an options file."""
     return model if options is None else (options, model)
+
+
+def read_dictionary(path: Path | None) -> "Dictionary | None":
+    """The dictionary in a file, where one is given."""
+    from polyseme.text.dictionary import Dictionary
+
+    return None if path is None else Dictionary.read(path)
+
+
+def open_corpus(
+    text: Sequence[str], reader: ReaderChoice, tokenize: TokenizerChoice | None, dictionary: Path | None
+) -> "Corpus":
+    """The corpus that a command is given."""
+    from polyseme.text.corpus import Corpus
+
+    return Corpus(
+        text,
+        reader=reader.value,
+        tokenize=tokenize.value if tokenize else None,
+        dictionary=read_dictionary(dictionary),
+    )

@@ -8,6 +8,7 @@ import typer
 
 from polyseme.cli.arguments import (
     DeviceOption,
+    DictionaryOption,
     FormatOption,
     JsonFlag,
     OptionsFile,
@@ -16,7 +17,9 @@ from polyseme.cli.arguments import (
     ReaderChoice,
     TokenizeOption,
     model_path,
+    open_corpus,
 )
+from polyseme.cli.columns import padded
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
 
@@ -45,6 +48,7 @@ def change(
         Path | None, typer.Option(help="Draw the most changed words into this .png or .svg file.", show_default=False)
     ] = None,
     tokenize: TokenizeOption = None,
+    dictionary: DictionaryOption = None,
     reader: FormatOption = ReaderChoice.auto,
     precision: PrecisionOption = PrecisionChoice.float32,
     device: DeviceOption = "cpu",
@@ -76,13 +80,10 @@ def change(
     else:
         from polyseme.embed.layers import parse_choice
         from polyseme.embed.load import load
-        from polyseme.text.corpus import Corpus
 
         if model is None:
             raise InputError("texts need a model to embed them with; give one with -m, or two indexes")
-        texts = [
-            Corpus([text], reader=reader.value, tokenize=tokenize.value if tokenize else None) for text in (old, new)
-        ]
+        texts = [open_corpus([text], reader, tokenize, dictionary) for text in (old, new)]
         embedder = load(model_path(model, options), precision=precision.value, device=device)
         with progress(f"embedding {old} and {new}") as advance:
             found = change_of_texts(
@@ -102,4 +103,4 @@ def change(
         return
     typer.echo(f"{'word':24}{'APD':>8}{'PRT':>8}{'old':>9}{'new':>9}")
     for one in found[:k]:
-        typer.echo(f"{one.word:24}{one.apd:8.4f}{one.prt:8.4f}{one.old:9,}{one.new:9,}")
+        typer.echo(f"{padded(one.word, 24)}{one.apd:8.4f}{one.prt:8.4f}{one.old:9,}{one.new:9,}")

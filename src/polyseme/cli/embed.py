@@ -14,6 +14,7 @@ import typer
 
 from polyseme.cli.arguments import (
     DeviceOption,
+    DictionaryOption,
     JsonFlag,
     ModelOption,
     OptionsFile,
@@ -23,6 +24,7 @@ from polyseme.cli.arguments import (
     TokenizerChoice,
     VocabularyFile,
     model_path,
+    open_corpus,
 )
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
@@ -74,6 +76,7 @@ def embed(
             help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
         ),
     ] = None,
+    dictionary: DictionaryOption = None,
     reader: Annotated[
         ReaderChoice, typer.Option("--format", help="The layout of the input; auto goes by the file's suffix.")
     ] = ReaderChoice.auto,
@@ -105,14 +108,14 @@ def embed(
     from polyseme.embed.layers import check_choice, parse_choice
     from polyseme.embed.load import load
     from polyseme.embed.writers import Record, open_writer
-    from polyseme.text.corpus import Corpus, Sentence
+    from polyseme.text.corpus import Sentence
 
     if stateful and resume:
         raise InputError("--resume cannot bring back the state that --stateful carries; leave one of them out")
     for source in text:
         if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
             raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
-    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    corpus = open_corpus(text, reader, tokenize, dictionary)
     choice = parse_choice(layers or ("mean" if pool else "all"))
     if pool and choice == "all":
         raise InputError("--pool gives one vector of one layer or mix; choose --layers mean, top or a layer's number")
@@ -131,6 +134,7 @@ def embed(
         "text": corpus.facts(),
         "format": reader.value,
         "tokenize": tokenize.value if tokenize else None,
+        "dictionary": str(corpus.dictionary) if corpus.dictionary else None,
         "layers": str(choice),
         "pool": pool.value if pool else None,
         "stateful": stateful,

@@ -7,6 +7,7 @@ import typer
 
 from polyseme.cli.arguments import (
     DeviceOption,
+    DictionaryOption,
     FormatOption,
     JsonFlag,
     ModelArgument,
@@ -17,6 +18,7 @@ from polyseme.cli.arguments import (
     TokenizeOption,
     VocabularyFile,
     model_path,
+    open_corpus,
 )
 from polyseme.cli.progress import progress
 
@@ -25,6 +27,7 @@ def evaluate(
     model: ModelArgument,
     text: TextArgument,
     tokenize: TokenizeOption = None,
+    dictionary: DictionaryOption = None,
     reader: FormatOption = ReaderChoice.auto,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
@@ -40,10 +43,9 @@ def evaluate(
     Example: polyseme evaluate novel-model test.txt --tokenize en
     """
     from polyseme.formats.detect import open_model
-    from polyseme.text.corpus import Corpus
     from polyseme.train.evaluate import evaluate as measure
 
-    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     with progress(f"evaluating {corpus}") as advance:
 

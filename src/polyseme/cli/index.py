@@ -10,6 +10,7 @@ import typer
 
 from polyseme.cli.arguments import (
     DeviceOption,
+    DictionaryOption,
     FormatOption,
     JsonFlag,
     ModelOption,
@@ -20,6 +21,7 @@ from polyseme.cli.arguments import (
     TextArgument,
     TokenizeOption,
     model_path,
+    open_corpus,
 )
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
@@ -62,6 +64,7 @@ def index(
     ] = None,
     sample: Annotated[float, typer.Option(help="Only this share of the occurrences.")] = 1.0,
     tokenize: TokenizeOption = None,
+    dictionary: DictionaryOption = None,
     reader: FormatOption = ReaderChoice.auto,
     append: Annotated[bool, typer.Option("--append", help="Add to an index that is there.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
@@ -77,9 +80,8 @@ def index(
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
     from polyseme.search.index import OccurrenceIndex
-    from polyseme.text.corpus import Corpus
 
-    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
     place = str(Path(model).absolute()) if Path(model).exists() else model
@@ -123,7 +125,7 @@ def nearest(
 ) -> None:
     """Print the places of a corpus where a word means what it means in this sentence.
 
-    The sentence is cut into tokens as the corpus was.
+    The sentence is cut into tokens as the corpus was, with the same dictionary.
 
     Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10
     """
@@ -132,7 +134,7 @@ def nearest(
     from polyseme.text.marked import mark, marked
 
     opened = OccurrenceIndex(folder, None if model is None else load(model))
-    tokens, position = marked(sentence, opened.tokenize)
+    tokens, position = marked(sentence, opened.tokenize, opened.dictionary)
     found = opened.nearest(tokens, position, k=k, words=words.value, group=group, exact=exact)
     if not found:
         raise InputError(f"{folder}: no occurrence of {tokens[position]!r}; leave out --words, or index more text")

@@ -9,6 +9,7 @@ import polyseme
 from polyseme.cli import (
     change,
     convert,
+    demo,
     embed,
     evaluate,
     index,
@@ -46,6 +47,7 @@ app.command("similar")(similar.similar)
 app.add_typer(senses.app, name="senses")
 app.command("change")(change.change)
 app.command("probe")(probe.probe)
+app.command("demo")(demo.demo)
 
 
 def _version(asked: bool) -> None:

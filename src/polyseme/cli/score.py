@@ -7,6 +7,7 @@ import typer
 
 from polyseme.cli.arguments import (
     DeviceOption,
+    DictionaryOption,
     FormatOption,
     JsonFlag,
     ModelArgument,
@@ -17,7 +18,9 @@ from polyseme.cli.arguments import (
     TokenizeOption,
     VocabularyFile,
     model_path,
+    open_corpus,
 )
+from polyseme.cli.columns import padded
 
 SENTENCES_AT_ONCE = 1024
 
@@ -26,6 +29,7 @@ def score(
     model: ModelArgument,
     text: TextArgument,
     tokenize: TokenizeOption = None,
+    dictionary: DictionaryOption = None,
     reader: FormatOption = ReaderChoice.auto,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
@@ -43,9 +47,8 @@ def score(
     from itertools import islice
 
     from polyseme.embed.load import load
-    from polyseme.text.corpus import Corpus
 
-    corpus = Corpus(text, reader=reader.value, tokenize=tokenize.value if tokenize else None)
+    corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
     words = embedder.model.vocabulary
     if not as_json:
@@ -68,7 +71,7 @@ def score(
                 continue
             for token, is_known, ahead, back in zip(tokens, known, forward, backward, strict=True):
                 name = token if is_known else f"{token} *"
-                typer.echo(f"{name:24}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
+                typer.echo(f"{padded(name, 24)}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
             typer.echo("")
 
 

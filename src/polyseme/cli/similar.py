@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from polyseme.cli.arguments import JsonFlag
+from polyseme.cli.columns import padded
 from polyseme.errors import InputError
 
 
@@ -57,4 +58,4 @@ def similar(
     typer.echo("".join(f"{name:32}" for name in columns).rstrip())
     for number in range(max(map(len, columns.values()))):
         cells = (pairs[number] if number < len(pairs) else None for pairs in columns.values())
-        typer.echo("".join(f"{cell[0]:24}{cell[1]:5.3f}   " if cell else " " * 32 for cell in cells).rstrip())
+        typer.echo("".join(f"{padded(cell[0], 24)}{cell[1]:5.3f}   " if cell else " " * 32 for cell in cells).rstrip())

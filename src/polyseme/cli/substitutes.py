@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from polyseme.cli.arguments import (
+    DictionaryOption,
     JsonFlag,
     ModelArgument,
     OptionsFile,
@@ -13,7 +14,9 @@ from polyseme.cli.arguments import (
     TokenizerChoice,
     VocabularyFile,
     model_path,
+    read_dictionary,
 )
+from polyseme.cli.columns import padded
 
 
 def substitutes(
@@ -26,6 +29,7 @@ def substitutes(
     tokenize: Annotated[
         TokenizerChoice | None, typer.Option(help="Cut the sentence into tokens; else they stand between spaces.")
     ] = None,
+    dictionary: DictionaryOption = None,
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
@@ -38,7 +42,7 @@ def substitutes(
     from polyseme.embed.load import load
     from polyseme.text.marked import marked
 
-    tokens, position = marked(sentence, tokenize.value if tokenize else None)
+    tokens, position = marked(sentence, tokenize.value if tokenize else None, read_dictionary(dictionary))
     embedder = load(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     found = embedder.substitutes(tokens, position, k=k)
     if as_json:
@@ -46,4 +50,4 @@ def substitutes(
         return
     typer.echo(f"{'word':24}{'log-prob.':>10}{'forward':>10}{'backward':>10}")
     for one in found:
-        typer.echo(f"{one.word:24}{one.log_probability:10.3f}{one.forward:10.3f}{one.backward:10.3f}")
+        typer.echo(f"{padded(one.word, 24)}{one.log_probability:10.3f}{one.forward:10.3f}{one.backward:10.3f}")

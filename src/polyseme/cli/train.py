@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.arguments import FormatOption, JsonFlag, ReaderChoice, TokenizerChoice
+from polyseme.cli.arguments import DictionaryOption, FormatOption, JsonFlag, ReaderChoice, TokenizerChoice
 from polyseme.errors import InputError
 
 INTERRUPTED = 130
@@ -41,6 +41,7 @@ def train(
             help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
         ),
     ] = None,
+    dictionary: DictionaryOption = None,
     reader: FormatOption = ReaderChoice.auto,
     heldout: Annotated[
         list[str] | None,
@@ -77,6 +78,7 @@ def train(
             heldout=heldout or [],
             reader=reader.value,
             tokenize=tokenize.value if tokenize else None,
+            dictionary=dictionary,
             stop_words=stop_words,
             start=start,
             resume=resume,

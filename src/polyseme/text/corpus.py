@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal, cast, get_args
 
 from polyseme.errors import InputError
+from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines, Repairs
 from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer
+from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary
 
-__all__ = ["READERS", "TOKENIZERS", "Corpus", "Reader", "Repairs", "Sentence", "Tokenizer"]
+__all__ = ["READERS", "TOKENIZERS", "Corpus", "Dictionary", "Reader", "Repairs", "Sentence", "Tokenizer"]
 
 Reader = Literal["auto", "lines", "conllu", "jsonl", "fasta"]
 READERS: tuple[Reader, ...] = get_args(Reader)
@@ -40,9 +41,11 @@ class Corpus:
             standard input, for lines.
         tokenize: Part running text (lines, and the "text" of JSON lines) into sentences and tokens. Without it a line
             is a sentence and tokens stand between whitespace.
+        dictionary: Words that the tokeniser ``zh`` keeps whole.
 
     Attributes:
         tokenize: As given.
+        dictionary: As given.
         repairs: What was replaced in the iteration begun last, so far.
 
     Raises:
@@ -59,6 +62,7 @@ class Corpus:
         *,
         reader: Reader = "auto",
         tokenize: Tokenizer | None = None,
+        dictionary: Dictionary | None = None,
     ) -> None:
         if isinstance(sources, str | Path):
             raise InputError(f"sources is the one path {str(sources)!r} where a list of paths is expected: [path]")
@@ -68,6 +72,7 @@ class Corpus:
             raise InputError(f"unknown tokenizer {tokenize!r}; choose one of {', '.join(TOKENIZERS)}")
         if tokenize and reader in ("conllu", "fasta"):
             raise InputError(f"{reader} holds tokens already; leave out the tokenizer {tokenize!r}")
+        check_dictionary(dictionary, tokenize)
         self._sources = [str(source) for source in sources]
         self._paths = [path for source in self._sources for path in _files(source)]
         if not self._paths:
@@ -76,6 +81,7 @@ class Corpus:
             raise InputError("standard input (-) is given twice but can be read only once; give it once")
         self._reader = reader
         self.tokenize = tokenize
+        self.dictionary = dictionary
         self._spent: str | None = None
         sized = all(path != _STDIN and Path(path).is_file() for path in self._paths)
         self._size = sum(Path(path).stat().st_size for path in self._paths) if sized else 0
@@ -141,9 +147,9 @@ class Corpus:
             case "fasta":
                 return read_fasta(lines)
             case "jsonl":
-                return read_jsonl(lines, self.tokenize)
+                return read_jsonl(lines, self.tokenize, self.dictionary)
             case _:
-                return read_lines(lines, self.tokenize)
+                return read_lines(lines, self.tokenize, self.dictionary)
 
 
 def _files(source: str) -> list[str]:

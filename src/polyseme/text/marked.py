@@ -4,25 +4,30 @@ import io
 from collections.abc import Sequence
 
 from polyseme.errors import InputError
-from polyseme.text.tokenizers import Tokenizer, tokenized
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.tokenizers import Tokenizer, check_dictionary, tokenized
 
 
-def marked(sentence: str, tokenize: Tokenizer | None = None) -> tuple[list[str], int]:
+def marked(
+    sentence: str, tokenize: Tokenizer | None = None, dictionary: Dictionary | None = None
+) -> tuple[list[str], int]:
     """The tokens of a sentence, and which of them stands in brackets.
 
     Args:
         sentence: Text with one word in brackets, which stays one token.
         tokenize: How the rest is cut into tokens; else they stand between whitespace.
+        dictionary: Words to keep whole, for the tokeniser ``zh``.
 
     Example:
         >>> marked("The river [bank] was steep")
         (['The', 'river', 'bank', 'was', 'steep'], 2)
     """
+    check_dictionary(dictionary, tokenize)
     before, opened, rest = sentence.partition("[")
     word, closed, after = rest.partition("]")
     if not opened or not closed or not word.strip() or "[" in after:
         raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
-    left, right = (_tokens(part, tokenize) for part in (before, after))
+    left, right = (_tokens(part, tokenize, dictionary) for part in (before, after))
     return [*left, word.strip(), *right], len(left)
 
 
@@ -38,7 +43,7 @@ def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> 
     return " ".join([*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]])
 
 
-def _tokens(text: str, tokenize: Tokenizer | None) -> list[str]:
+def _tokens(text: str, tokenize: Tokenizer | None, dictionary: Dictionary | None) -> list[str]:
     if tokenize is None:
         return text.split()
-    return [token for tokens in tokenized(io.StringIO(text).readline, tokenize) for token in tokens]
+    return [token for tokens in tokenized(io.StringIO(text).readline, tokenize, dictionary) for token in tokens]

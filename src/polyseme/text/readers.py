@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polyseme.errors import InputError
+from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines
 from polyseme.text.tokenizers import Tokenizer, tokenized
 
@@ -25,7 +26,7 @@ class Sentence:
     """What its source calls it: a CoNLL-U sent_id, the id of a JSON line, a FASTA identifier."""
 
 
-def read_lines(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
+def read_lines(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
     """Read plain text.
 
     Without a tokeniser a line is a sentence, its tokens stand between whitespace, and a blank line is a sentence of no
@@ -36,7 +37,7 @@ def read_lines(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
     """
     if tokenize is None:
         return (Sentence(line.split()) for line in lines)
-    return (Sentence(tokens) for tokens in tokenized(lines.readline, tokenize))
+    return (Sentence(tokens) for tokens in tokenized(lines.readline, tokenize, dictionary))
 
 
 def read_conllu(lines: Lines) -> Iterator[Sentence]:
@@ -76,7 +77,7 @@ def read_conllu(lines: Lines) -> Iterator[Sentence]:
         yield Sentence(tokens, name)
 
 
-def read_jsonl(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
+def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
     """Read JSON lines: a list of tokens, or an object with "tokens" or "text", and perhaps an "id".
 
     Text is split at whitespace or, with a tokeniser, parted into sentences that all bear the id. Blank lines are left
@@ -99,7 +100,7 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None) -> Iterator[Sentence]:
             if tokenize is None:
                 sentences = [text.split()]
             else:
-                sentences = list(tokenized(io.StringIO(text, newline=None).readline, tokenize)) or [[]]
+                sentences = list(tokenized(io.StringIO(text, newline=None).readline, tokenize, dictionary)) or [[]]
         elif isinstance(content, list) and all(isinstance(token, str) and token for token in content):
             sentences = [[lines.repairs.mend(token, lines.place) for token in content]]
         else:

@@ -5,10 +5,13 @@ whitespace. Curly quotes stay curly.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal, get_args
 
 import rjieba
 
+from polyseme.errors import InputError
+from polyseme.text.dictionary import Dictionary
 from polyseme.text.english import english_words
 from polyseme.text.graphemes import graphemes, mend
 from polyseme.text.paragraphs import paragraphs
@@ -19,12 +22,15 @@ Tokenizer = Literal["en", "zh", "char"]
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 
-def tokenized(readline: Callable[[int], str], tokenizer: Tokenizer) -> Iterator[list[str]]:
+def tokenized(
+    readline: Callable[[int], str], tokenizer: Tokenizer, dictionary: Dictionary | None = None
+) -> Iterator[list[str]]:
     """Read running text and yield its sentences, each a list of tokens.
 
     Args:
         readline: Returns the next line, or at most so many characters of it; "" at the end. A file's method serves.
         tokenizer: One of `TOKENIZERS`.
+        dictionary: Words to keep whole, for ``zh``.
 
     Example:
         >>> import io
@@ -32,20 +38,33 @@ def tokenized(readline: Callable[[int], str], tokenizer: Tokenizer) -> Iterator[
         [['It', "'s", 'late', '.'], ['Go', 'home', '!']]
     """
     split, words = _PARTS[tokenizer]
+    if dictionary is not None:
+        words = partial(chinese_words, dictionary=dictionary)
     for paragraph in paragraphs(readline):
         for sentence in split(paragraph):
             if tokens := words(sentence):
                 yield tokens
 
 
-def chinese_words(sentence: str) -> list[str]:
+def check_dictionary(dictionary: Dictionary | None, tokenizer: Tokenizer | None) -> None:
+    """Refuse a dictionary for a tokeniser that has no use for one."""
+    if dictionary is not None and tokenizer != "zh":
+        what = "text that is cut already" if tokenizer is None else f"the tokenizer {tokenizer!r}"
+        raise InputError(f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'")
+
+
+def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[str]:
     """The words of one Chinese sentence as jieba finds them, whitespace (also U+3000) left out.
+
+    A dictionary comes before jieba, which cuts only what stands between its words. Adding words to jieba's own
+    dictionary would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
 
     Example:
         >>> chinese_words("他来到了网易杭研大厦。")
         ['他', '来到', '了', '网易', '杭研', '大厦', '。']
     """
-    return [word for word in mend(rjieba.cut(sentence)) if not word.isspace()]
+    pieces = rjieba.cut(sentence) if dictionary is None else dictionary.cut(sentence, rjieba.cut)
+    return [word for word in mend(pieces) if not word.isspace()]
 
 
 _PARTS: dict[Tokenizer, tuple[Callable[[str], list[str]], Callable[[str], list[str]]]] = {

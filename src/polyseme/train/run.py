@@ -15,7 +15,7 @@ from polyseme.errors import InputError, OutputError
 from polyseme.formats.detect import open_model
 from polyseme.formats.model import Model
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
-from polyseme.text.corpus import Corpus, Reader, Tokenizer
+from polyseme.text.corpus import Corpus, Dictionary, Reader, Tokenizer
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train import text_store
 from polyseme.train.build import continued_model, fresh_model, softmax_kind
@@ -51,6 +51,7 @@ def train(
     heldout: Sequence[str | Path] = (),
     reader: Reader = "auto",
     tokenize: Tokenizer | None = None,
+    dictionary: str | Path | None = None,
     stop_words: str | Path | None = None,
     start: str | Path | None = None,
     resume: bool = False,
@@ -66,6 +67,7 @@ def train(
         heldout: Held-out text; without it a part of the corpus is held out.
         reader: The format of the text, as in `polyseme.text.corpus.Corpus`.
         tokenize: How raw text is parted into sentences and tokens.
+        dictionary: A file of words, one a line, that the tokeniser ``zh`` keeps whole.
         stop_words: A file of words, one a line, that are left out of the text.
         start: A model to go on from, of any known format.
         resume: Go on where an interrupted run of the same configuration stopped.
@@ -87,6 +89,7 @@ def train(
             "heldout": [str(path) for path in heldout] or None,
             "reader": reader if reader != "auto" else None,
             "tokenize": tokenize,
+            "dictionary": None if dictionary is None else str(dictionary),
             "stop_words": None if stop_words is None else str(stop_words),
             "start": None if start is None else str(start),
         }
@@ -100,6 +103,7 @@ def train(
             "heldout": [str(path) for path in heldout],
             "reader": reader,
             "tokenize": tokenize,
+            "dictionary": None if dictionary is None else str(dictionary),
             "stop_words": None if stop_words is None else str(stop_words),
             "start": None if start is None else str(start),
         }
@@ -146,9 +150,9 @@ def _agree(
         if "checkpoint_every" in given:
             before = before.model_copy(update={"checkpoint_every": now["checkpoint_every"]})
     for name, value in asked.items():
-        if value is not None and value != stored["run"][name]:
+        if value is not None and value != (known := stored["run"].get(name)):
             raise InputError(
-                f"{folder}: this run was begun with {name} {stored['run'][name]!r}, not {value!r}; "
+                f"{folder}: this run was begun with {name} {known!r}, not {value!r}; "
                 "resume it with the same text, or begin another run"
             )
     return before, stored["run"]
@@ -192,7 +196,8 @@ def _train(
 
 def _prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model | None, watcher: Watcher) -> None:
     """Read the corpus, settle vocabulary and characters, and write what every process then opens."""
-    options = {"reader": run["reader"], "tokenize": run["tokenize"]}
+    dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
+    options = {"reader": run["reader"], "tokenize": run["tokenize"], "dictionary": dictionary}
     corpus = Corpus(run["corpus"], **options)
     heldout = Corpus(run["heldout"], **options) if run["heldout"] else None
     stop_words = _stop_words(run["stop_words"])

@@ -1,0 +1,149 @@
+"""``polyseme demo``: what word vectors that know their context are good for."""
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyseme.errors import OutputError
+
+if TYPE_CHECKING:
+    from polyseme import Embedder
+    from polyseme.text.tokenizers import Tokenizer
+
+_KNOWN = 20_000  # words that an unknown one is compared with
+_NO_BRACKETS = str.maketrans("", "", "[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a bundled model."""
+
+    tokenizer: "Tokenizer"
+    sentences: str
+    """A table beside this file: a word, its sense, and a sentence with the word in brackets."""
+    unknown: Sequence[str]
+    """Words that the model has hardly read."""
+    query: str
+    gaps: Sequence[str]
+
+
+SHOWN = {
+    "english-small": Shown(
+        "en",
+        "english.tsv",
+        ("unlovably", "re-photographed", "Shakespeareish", "antiviruses"),
+        "Olivia signed to do a Broadway [play] for Garson.",
+        ("The [bank] lent him the money.", "We sat on the [bank] of the river."),
+    ),
+    "chinese-small": Shown(
+        "zh",
+        "chinese.tsv",
+        ("苹果糖", "打字社", "大学城里"),
+        "她喜欢吃[苹果]和梨。",
+        ("我明天给你打[电话]。", "他在北京[大学]读书。"),
+    ),
+}
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for pictures and an index.")
+    ] = Path("demo-output"),
+) -> None:
+    """Show what the bundled models can do, in a minute: senses, unknown words, search, substitutes, pictures.
+
+    Example: polyseme demo
+    """
+    from polyseme.formats.detect import bundled_names
+
+    if output.exists():
+        raise OutputError(f"{output}: exists already; give another folder with -o, or remove it")
+    output.mkdir(parents=True)
+    for name in sorted(bundled_names(), reverse=True):
+        _show(name, SHOWN[name], output)
+
+
+def sentences(shown: Shown) -> list[dict[str, str]]:
+    """The rows of its table: word, sense, sentence."""
+    with (Path(__file__).parent / shown.sentences).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def _show(name: str, shown: Shown, output: Path) -> None:
+    from polyseme.embed.load import load
+
+    embedder = load(name)
+    _run("info", name)
+    rows = sentences(shown)
+    for word in dict.fromkeys(row["word"] for row in rows):
+        _one_word(embedder, [row for row in rows if row["word"] == word], shown.tokenizer, output)
+    _unknown_words(embedder, shown.unknown)
+    corpus, index = (os.path.relpath(output / f"{name}{ending}") for ending in (".txt", "-index"))
+    Path(corpus).write_text("".join(f"{row['sentence']}\n\n" for row in rows).translate(_NO_BRACKETS), encoding="utf-8")
+    _run("index", corpus, "--tokenize", shown.tokenizer, "-m", name, "-o", index)
+    _run("nearest", index, shown.query, "-k", "5")
+    for gap in shown.gaps:
+        _run("substitutes", name, gap, "--tokenize", shown.tokenizer, "-k", "6")
+
+
+def _run(*arguments: str) -> None:
+    """Run a command as a person would, and show it."""
+    from polyseme.cli.main import app
+
+    typer.echo(f"\n$ polyseme {' '.join(f'{one!r}' if '[' in one else one for one in arguments)}")
+    app(list(arguments), standalone_mode=False)
+
+
+def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], tokenizer: "Tokenizer", output: Path) -> None:
+    """Compare the vectors of a word in sentences of known senses, and draw them."""
+    import numpy as np
+
+    from polyseme import plots
+    from polyseme.plots.fonts import families
+    from polyseme.search.vectors import unit
+    from polyseme.text.marked import mark, marked
+
+    word, senses = rows[0]["word"], [row["sense"] for row in rows]
+    places = [marked(row["sentence"], tokenizer) for row in rows]
+    embedded = embedder.embed([tokens for tokens, _ in places])
+    vectors = unit(np.stack([layers[:, place] for layers, (_, place) in zip(embedded, places, strict=True)], axis=1))
+    cosines = vectors @ vectors.transpose(0, 2, 1)  # (L, N, N)
+    kinds = list(dict.fromkeys(senses))
+    is_of = {kind: np.array([sense == kind for sense in senses]) for kind in kinds}
+    typer.echo(f"\n'{word}' in {len(places)} sentences, mean similarity of its vectors by sense: layer 0, top layer")
+    typer.echo(" " * 12 + "".join(f"{kind:>14}" for kind in kinds))
+    for one in kinds:
+        pairs = [np.outer(is_of[one], is_of[two]) & ~np.eye(len(places), dtype=bool) for two in kinds]
+        cells = [f"{cosines[0][pair].mean():.2f}  {cosines[-1][pair].mean():.2f}" for pair in pairs]
+        typer.echo(f"{one:>12}" + "".join(f"{cell:>14}" for cell in cells))
+    # Where no font has the characters, a browser's fonts do.
+    picture = output / (f"{word}.svg" if families(set(word))[1] else f"{word}.png")
+    note = plots.occurrence_map(
+        picture,
+        vectors[-1],
+        [kinds.index(sense) for sense in senses],
+        names=kinds,
+        texts=[mark(tokens, place, around=4) for tokens, place in places],
+        most_texts=5,
+        title=f"{word}: the top layer in {len(places)} sentences",
+    )
+    typer.echo(f"drawn: {os.path.relpath(picture)}" + (f" ({note})" if note else ""))
+
+
+def _unknown_words(embedder: "Embedder", words: Sequence[str]) -> None:
+    """Show which known words the characters of an unknown one make it like."""
+    import numpy as np
+
+    from polyseme.search.vectors import unit
+
+    assert embedder.model.vocabulary is not None
+    known = [word for word in embedder.model.vocabulary.words if not word.startswith("<")][:_KNOWN]
+    typer.echo("\nA word it has never seen is read by its characters; the known words nearest to it in layer 0:")
+    table, asked = (unit(embedder.embed([tokens], layers=0)[0]) for tokens in (known, list(words)))
+    for word, similarities in zip(words, asked @ table.T, strict=True):
+        typer.echo(f"  {word}: {', '.join(known[number] for number in np.argsort(-similarities)[:6])}")

@@ -1,0 +1,78 @@
+"""The models in the box are whole, small, and know what their cards say."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polyseme
+from benchmarks import senses
+from polyseme.cli import demo
+from polyseme.formats.detect import BUNDLED, bundled_names
+from polyseme.text.marked import marked
+
+NAMES = bundled_names()
+
+
+def test_every_file_is_as_it_was_made() -> None:
+    lines = (BUNDLED / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sums = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    files = {path.relative_to(BUNDLED).as_posix(): path for path in BUNDLED.glob("*/*")}
+    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == sums
+    assert sum(path.stat().st_size for path in files.values()) <= 64e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestModel:
+    def test_senses_are_told_apart_as_the_card_says(self, name: str) -> None:
+        language = senses.language_of(name)
+        pairs = senses.read_pairs(senses.FOLDER / f"{senses.LANGUAGES[language]}.tsv", language)
+        figures = senses.measure(polyseme.load(name), pairs)
+        card = (BUNDLED / name / "README.md").read_text(encoding="utf-8")
+        said = dict(re.findall(r"^\| (\w+) \| (\d\.\d{3}) \| \d\.\d{3} to ", card, re.MULTILINE))
+        # Processors round differently, and few pairs decide.
+        assert {str(row.layer): row.auc for row in figures} == pytest.approx(
+            {layer: float(auc) for layer, auc in said.items()}, abs=0.01
+        )
+        assert figures[0].auc == pytest.approx(0.5)
+        assert figures[-2].auc > 0.6
+
+    def test_it_predicts_and_fills_gaps(self, name: str) -> None:
+        embedder = polyseme.load(name)
+        known, rare = {
+            "english-small": (["the", "king", "of", "England"], ["of", "England", "the", "king"]),
+            "chinese-small": (["我", "不", "知道", "。"], ["。", "知道", "不", "我"]),
+        }[name]
+        likely, unlikely = (scores.sum() for scores in embedder.score([known, rare]))
+        assert likely > unlikely
+        assert len({one.word for one in embedder.substitutes(known, 1, k=5)}) == 5
+
+    def test_it_loads_by_name_in_a_process_of_its_own(self, name: str, tmp_path: Path) -> None:
+        code = f"import polyseme; print(polyseme.load({name!r}).embed([['bank', '苹果']])[0].shape)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout == "(3, 2, 256)\n"
+
+
+def test_the_demo_shows_every_model_and_refuses_to_overwrite(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "polyseme", "demo"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    for name in NAMES:
+        assert f"$ polyseme info {name}\n" in done.stdout
+        assert f"$ polyseme nearest demo-output/{name}-index" in done.stdout
+        for word in {row["word"] for row in demo.sentences(demo.SHOWN[name])}:
+            pictures = list(tmp_path.glob(f"demo-output/{word}.*"))
+            assert [picture.suffix for picture in pictures] in ([".png"], [".svg"])
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert again.returncode == 2
+    assert again.stderr == "polyseme: demo-output: exists already; give another folder with -o, or remove it\n"
+
+
+def test_words_of_the_demo_are_marked() -> None:
+    for shown in demo.SHOWN.values():
+        for row in demo.sentences(shown):
+            tokens, position = marked(row["sentence"], shown.tokenizer)
+            assert tokens[position] == row["word"]
