@@ -12,7 +12,7 @@ from polyseme.embed.embedder import Embedder
 from polyseme.errors import FormatError, InputError
 from polyseme.search import build, vectors
 from polyseme.search.index import OccurrenceIndex
-from polyseme.text.corpus import Corpus
+from polyseme.text.corpus import Corpus, Dictionary
 
 SENTENCES = [
     ["The", "bank", "of", "the", "river", "was", "steep"],
@@ -253,3 +253,35 @@ class TestWords:
             index.similar("zebra")
         with pytest.raises(InputError, match=r"'acts' stands only 4 times in it, fewer than 5"):
             index.similar("acts")
+
+
+class TestDictionary:
+    NAMES = Dictionary(["玄德", "操"])
+
+    @pytest.fixture
+    def novel(self, embedder: Embedder, tmp_path: Path) -> OccurrenceIndex:
+        (tmp_path / "novel.txt").write_text("玄德甚喜。操大怒曰。\n", encoding="utf-8")
+        corpus = Corpus([tmp_path / "novel.txt"], tokenize="zh", dictionary=self.NAMES)
+        return OccurrenceIndex.build(embedder, corpus, tmp_path / "novel")
+
+    def test_an_index_keeps_the_words_themselves(self, novel: OccurrenceIndex, index: OccurrenceIndex) -> None:
+        assert novel.counts["玄德"] == novel.counts["操"] == 1
+        opened = OccurrenceIndex(novel.path)
+        assert opened.dictionary == self.NAMES
+        assert index.dictionary is None
+
+    def test_text_cut_otherwise_is_not_added(self, novel: OccurrenceIndex, embedder: Embedder, tmp_path: Path) -> None:
+        text = [tmp_path / "novel.txt"]
+        for other in (None, Dictionary(["玄德"])):
+            corpus = Corpus(text, tokenize="zh", dictionary=other)
+            with pytest.raises(InputError, match=r"novel: was built with another dictionary; add to it with the same"):
+                OccurrenceIndex.build(embedder, corpus, novel.path, append=True)
+        again = Corpus(text, tokenize="zh", dictionary=Dictionary(["操", "玄德"]))  # the order does not matter
+        assert len(OccurrenceIndex.build(embedder, again, novel.path, append=True)) == 2 * len(novel)
+
+    def test_an_index_built_before_there_were_dictionaries(self, index: OccurrenceIndex) -> None:
+        path = index.path / "index.json"
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        del manifest["dictionary"]
+        path.write_text(json.dumps(manifest), encoding="utf-8")
+        assert OccurrenceIndex(index.path).dictionary is None

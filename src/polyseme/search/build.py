@@ -59,6 +59,7 @@ class Builder:
             "layers": layers,
             "compression": compression,
             "tokenize": corpus.tokenize,
+            "dictionary": None if corpus.dictionary is None else corpus.dictionary.words,
         }
         self._run = {
             **self._same,
@@ -75,14 +76,14 @@ class Builder:
             raise InputError(f"{self._folder}: exists already; give the name of a new folder, or --append to add to it")
         if old is not None:
             for name, value in self._same.items():
-                if old[name] != value:
+                if (before := old.get(name)) != value:
+                    with_what = f"{name} {before!r}, not {value!r}" if name != "dictionary" else f"another {name}"
                     raise InputError(
-                        f"{self._folder}: was built with {name} {old[name]!r}, not {value!r}; add to it with the "
-                        "same, or build another index"
+                        f"{self._folder}: was built with {with_what}; add to it with the same, or build another index"
                     )
         if resume and (self._partial / MANIFEST).exists():
             found = read_manifest(self._partial)
-            changed = next((name for name, value in self._run.items() if found["run"][name] != _plain(value)), None)
+            changed = next((name for name, value in self._run.items() if found["run"].get(name) != _plain(value)), None)
             if changed is not None:
                 raise InputError(
                     f"{self._partial}: was begun with another {changed}; resume it with the same settings and text, or "

@@ -17,7 +17,7 @@ from polyseme.search import Advance, vectors
 from polyseme.search.build import Builder, read_manifest
 from polyseme.search.shard import Shard
 from polyseme.search.vectors import Compression, Vectors
-from polyseme.text.corpus import Corpus, Tokenizer
+from polyseme.text.corpus import Corpus, Dictionary, Tokenizer
 
 Words = Literal["any", "same", "other"]
 """Which words to find: any, the one that is asked about (in any letter case), or others alone."""
@@ -122,6 +122,12 @@ class OccurrenceIndex:
         """How the corpus was cut into tokens."""
         tokenizer: Tokenizer | None = self._manifest["tokenize"]
         return tokenizer
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """The words that were kept whole in it."""
+        words: list[str] | None = self._manifest.get("dictionary")
+        return None if words is None else Dictionary(words)
 
     @property
     def embedder(self) -> Embedder:
@@ -242,14 +248,8 @@ class OccurrenceIndex:
         parts = []
         for number, shard in enumerate(self._shards):
             named = chosen[number] if chosen is not None else None
-            if words == "same":
-                assert named is not None
-                if not len(named):
-                    parts.append((np.zeros(0, np.float32), named))
-                    continue
-                parts.append(vectors.search(shard.index, query, k, only=named))
-            else:
-                parts.append(vectors.search(shard.index, query, k, but=named, exact=exact))
+            only, but = (named, None) if words == "same" else (None, named)
+            parts.append(vectors.search(shard.index, query, k, only=only, but=but, exact=exact))
         return vectors.merge(parts, k)
 
     def _read(self, found: list[tuple[float, int, int]], *, group: bool) -> Iterator[Occurrence]:

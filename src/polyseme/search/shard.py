@@ -123,9 +123,24 @@ class Shard:
 
     def places(self, word: str) -> NDArray[np.int64]:
         """The numbers of a word's occurrences, whatever its letter case."""
-        folded = word.casefold()
-        wanted = [number for number, known in enumerate(self.words) if known.casefold() == folded]
-        return np.flatnonzero(np.isin(self.occurrences[:, 2], wanted))
+        order, starts = self._by_word
+        found = [order[starts[number] : starts[number + 1]] for number in self._folded.get(word.casefold(), ())]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
+
+    @cached_property
+    def _folded(self) -> dict[str, list[int]]:
+        """The numbers of the words that are one without letter case."""
+        folded: dict[str, list[int]] = {}
+        for number, word in enumerate(self.words):
+            folded.setdefault(word.casefold(), []).append(number)
+        return folded
+
+    @cached_property
+    def _by_word(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Occurrences sorted by word, and where (W + 1) the occurrences of each begin."""
+        words = self.occurrences[:, 2]
+        counts = np.bincount(words, minlength=len(self.words))
+        return np.argsort(words, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
     def sentence(self, occurrence: int) -> tuple[list[str], int]:
         """The sentence of an occurrence, and the position in it."""
@@ -138,11 +153,7 @@ class Shard:
 
     def vectors(self, numbers: NDArray[np.int64]) -> Vectors:
         """The unit vectors (n, D) of some occurrences, as they are stored."""
-        index = self.index
-        if isinstance(index, vectors.faiss().IndexIVF):
-            index.make_direct_map()
-        rows: Vectors = index.reconstruct_batch(numbers)
-        return rows
+        return vectors.stored(self.index, numbers)
 
 
 def checksum(path: Path) -> int:

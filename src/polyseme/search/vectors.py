@@ -18,8 +18,12 @@ _CLUSTERED = 20_000
 """From so many vectors on they are clustered, and only the nearest clusters are searched."""
 _PROBED = 16
 """One cluster in so many is searched."""
+_FEW = 1000
+"""Of so many chosen vectors each is compared, which takes less time than to look for them in clusters."""
+_CUT = 0.001  # share of each number's values, at either end, that its 8 bits leave out: outliers would coarsen the rest
 _TRAINING_POINTS = 64  # a cluster
-_PQ_LEAST = 10_000  # vectors that codes of sub-vectors can be learnt from
+_PQ_POINTS = 10_000  # at least, to learn the codes of sub-vectors from
+_PQ_ROUNDS = 5  # of k-means, for each sub-vector; more take longer and find no more
 _ROWS = 1 << 15
 
 Vectors = NDArray[np.float32]
@@ -38,15 +42,20 @@ def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
     """An index of unit vectors (N, D) by inner product."""
     library = faiss()
     count, dim = vectors.shape
-    if compression == "pq" and (count < _PQ_LEAST or dim % 4):
+    if compression == "pq" and (count < _CLUSTERED or dim % 4):  # faiss cannot select among codes without clusters
         compression = "int8"
-    kinds = {"float16": "SQfp16", "int8": "SQ8", "pq": f"PQ{dim // 4}"}
+    # "np" leaves out a training for a search that is not used here and takes minutes.
+    kinds = {"float16": "SQfp16", "int8": "SQ8", "pq": f"PQ{dim // 4}np"}
     clusters = int(math.sqrt(count))
     parts = [f"IVF{clusters}"] if count >= _CLUSTERED else []
     index = library.index_factory(dim, ",".join([*parts, kinds[compression]]), library.METRIC_INNER_PRODUCT)
     if parts:
         index.cp.max_points_per_centroid, index.cp.seed = _TRAINING_POINTS, 1
-    chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_LEAST, _TRAINING_POINTS * clusters)]
+    if compression == "int8":
+        index.sq.rangestat, index.sq.rangestat_arg = library.ScalarQuantizer.RS_quantiles, _CUT
+    if compression == "pq":
+        index.pq.cp.max_points_per_centroid, index.pq.cp.niter = _TRAINING_POINTS, _PQ_ROUNDS
+    chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_POINTS, _TRAINING_POINTS * clusters)]
     index.train(vectors[np.sort(chosen)].astype(np.float32))
     for start in range(0, count, _ROWS):
         index.add(vectors[start : start + _ROWS].astype(np.float32))
@@ -84,27 +93,37 @@ def search(
         k: How many.
         only: Numbers of the vectors that count; all by default.
         but: Numbers of those that do not.
-        exact: Look into every cluster.
+        exact: Look into every cluster, not only where the nearest ones hold too few.
 
     Returns:
         Similarities and numbers, best first; fewer than k where there are no more.
     """
+    if only is not None and len(only) <= _FEW:
+        near = stored(index, only) @ query
+        best = np.argsort(-near, kind="stable")[:k]
+        return near[best], only[best]
     library = faiss()
-    selector: Any = None
-    if only is not None:
-        selector = library.IDSelectorBatch(only)
-    elif but is not None:
-        unwanted = library.IDSelectorBatch(but)
-        selector = library.IDSelectorNot(unwanted)
-    if isinstance(index, library.IndexIVF):
-        # A selection may lie in any cluster.
-        probed = index.nlist if exact or only is not None else max(1, index.nlist // _PROBED)
-        parameters = library.SearchParametersIVF(sel=selector, nprobe=probed)
-    else:
-        parameters = library.SearchParameters(sel=selector)
-    similarities, numbers = index.search(query[None], min(k, index.ntotal), params=parameters)
-    found = numbers[0] >= 0
-    return similarities[0][found], numbers[0][found]
+    selector, wanted = None, min(k, index.ntotal)
+    if only is not None or but is not None:
+        counted = np.full(index.ntotal, only is None)
+        counted[but if only is None else only] = only is not None
+        selector = library.IDSelectorBitmap(np.packbits(counted, bitorder="little"))
+        wanted = min(k, int(counted.sum()))
+    if not isinstance(index, library.IndexIVF):
+        return _found(index, query, wanted, library.SearchParameters(sel=selector))
+    some = max(1, index.nlist // _PROBED)
+    found = _found(index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if exact else some))
+    if len(found[1]) < wanted:
+        found = _found(index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist))
+    return found
+
+
+def stored(index: Any, numbers: NDArray[np.int64]) -> Vectors:
+    """Some vectors (n, D) of an index, as it keeps them."""
+    if isinstance(index, faiss().IndexIVF):
+        index.make_direct_map()
+    rows: Vectors = index.reconstruct_batch(numbers)
+    return rows
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -121,3 +140,9 @@ def merge(parts: Iterable[tuple[Vectors, NDArray[np.int64]]], k: int) -> list[tu
         for similarity, number in zip(similarities, numbers, strict=True)
     ]
     return sorted(found, key=lambda one: (-one[0], one[1:]))[:k]
+
+
+def _found(index: Any, query: Vectors, k: int, parameters: Any) -> tuple[Vectors, NDArray[np.int64]]:
+    similarities, numbers = index.search(query[None], max(1, k), params=parameters)
+    found = numbers[0] >= 0
+    return similarities[0][found], numbers[0][found]
