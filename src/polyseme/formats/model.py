@@ -4,9 +4,11 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from polyseme.errors import FormatError
 from polyseme.models.bilm import BiLM
@@ -72,9 +74,21 @@ class Weights(Mapping[str, Tensor]):
         return self[name].to(torch.float32)
 
 
+class _NoNumbers(TorchFunctionMode):
+    """Leaves first weights undrawn: where there is nothing to draw them in, torch loads its compiler to do so."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__ and func.__name__.endswith("_"):
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
 def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -> BiLM:
     """Build the network of ``config`` around ``tensors``, which must be all of its parameters and no others."""
-    with torch.device("meta"):
+    with torch.device("meta"), _NoNumbers():
         bilm = BiLM.from_config(config)
     expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
     for name, shape in expected.items():
