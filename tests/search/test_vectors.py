@@ -1,7 +1,5 @@
 """Searches in faiss beside plain products, in each compression and below and above the size that is clustered."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,8 @@ from polyseme.search import vectors
 from polyseme.search.vectors import COMPRESSIONS, Compression, Vectors
 
 DIM, CLUSTERED = 8, 10_000
-CLOSE: dict[Compression, float] = {"float16": 1e-3, "int8": 0.02, "pq": 0.2}
+CLOSE: dict[Compression, float] = {"float16": 1e-4, "int8": 2e-3, "pq": 0.1}
+"""How far similarities are from the true ones, on average."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def test_only_what_is_chosen_is_found_and_all_of_it(built: tuple[object, Vectors
     for exact in (False, True):
         similarities, numbers = vectors.search(index, query, 20_000, only=only, exact=exact)
         assert np.array_equal(np.sort(numbers), only)
-        assert np.abs(similarities - rows[numbers] @ query).max() < close
+        assert np.abs(similarities - rows[numbers] @ query).mean() < close
         assert (np.diff(similarities) <= 0).all()
     assert np.array_equal(vectors.search(index, query, 5, only=only, exact=True)[1], numbers[:5])
 
@@ -59,15 +58,14 @@ def test_more_than_the_nearest_clusters_hold(built: tuple[object, Vectors, float
 
 
 def test_outliers_do_not_coarsen_the_rest() -> None:
-    rows = np.random.default_rng(3).standard_normal((4000, DIM)).astype(np.float16)
-    plain = vectors.build(rows, "int8")
-    rows[::1999] = 100
-    index, others = vectors.build(rows, "int8"), np.arange(1, 1999)
-    worst = np.abs(vectors.stored(plain, others) - rows[others]).mean()
-    assert np.abs(vectors.stored(index, others) - rows[others]).mean() < 2 * worst
+    rows = np.random.default_rng(3).standard_normal((9999, DIM)).astype(np.float16)
+    others = np.arange(1, 5000)
+    errors = []
+    for outlier in (1, 100):
+        rows[[0, 5000]] = outlier
+        errors.append(np.abs(vectors.stored(vectors.build(rows, "int8"), others) - rows[others]).mean())
+    assert errors[1] == pytest.approx(errors[0], rel=0.2)
 
 
 def test_zeros_have_no_direction() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert vectors.unit(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist() == [[0.6, 0.8], [0, 0]]
+    assert vectors.unit(np.array([[3, 4], [0, 0]], dtype=np.float32)) == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -170,7 +171,7 @@ class OccurrenceIndex:
         wanted = k
         while True:
             found = self._search(query, wanted, chosen, words, exact=exact)
-            result = list(self._read(found, group=group))[:k]
+            result = list(islice(self._read(found, group=group), k))
             if len(result) == k or len(found) < wanted:
                 return result
             wanted *= 4  # several occurrences were of one word
@@ -254,11 +255,14 @@ class OccurrenceIndex:
 
     def _read(self, found: list[tuple[float, int, int]], *, group: bool) -> Iterator[Occurrence]:
         seen: set[str] = set()
-        for similarity, shard, number in found:
-            one = self._occurrence(self._shards[shard], number, similarity)
-            if not group or one.word not in seen:
-                seen.add(one.word)
-                yield one
+        for similarity, number, occurrence in found:
+            shard = self._shards[number]
+            if group:  # most may be of words that are there already: their sentences are not read
+                word = shard.word(occurrence)
+                if word in seen:
+                    continue
+                seen.add(word)
+            yield self._occurrence(shard, occurrence, similarity)
 
     def _occurrence(self, shard: Shard, number: int, similarity: float) -> Occurrence:
         tokens, position = shard.sentence(number)

@@ -142,6 +142,10 @@ class Shard:
         counts = np.bincount(words, minlength=len(self.words))
         return np.argsort(words, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
+    def word(self, occurrence: int) -> str:
+        """The word of an occurrence."""
+        return self.words[self.occurrences[occurrence, 2]]
+
     def sentence(self, occurrence: int) -> tuple[list[str], int]:
         """The sentence of an occurrence, and the position in it."""
         number, position, _ = (int(value) for value in self.occurrences[occurrence])

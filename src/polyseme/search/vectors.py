@@ -20,7 +20,8 @@ _PROBED = 16
 """One cluster in so many is searched."""
 _FEW = 1000
 """Of so many chosen vectors each is compared, which takes less time than to look for them in clusters."""
-_CUT = 0.001  # share of each number's values, at either end, that its 8 bits leave out: outliers would coarsen the rest
+_OUTLIERS = 0.0003
+"""The share of a component's values, at either end, that 8 bits cut off; their range would coarsen all others."""
 _TRAINING_POINTS = 64  # a cluster
 _PQ_POINTS = 10_000  # at least, to learn the codes of sub-vectors from
 _PQ_ROUNDS = 5  # of k-means, for each sub-vector; more take longer and find no more
@@ -52,7 +53,7 @@ def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
     if parts:
         index.cp.max_points_per_centroid, index.cp.seed = _TRAINING_POINTS, 1
     if compression == "int8":
-        index.sq.rangestat, index.sq.rangestat_arg = library.ScalarQuantizer.RS_quantiles, _CUT
+        index.sq.rangestat, index.sq.rangestat_arg = library.ScalarQuantizer.RS_quantiles, _OUTLIERS
     if compression == "pq":
         index.pq.cp.max_points_per_centroid, index.pq.cp.niter = _TRAINING_POINTS, _PQ_ROUNDS
     chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_POINTS, _TRAINING_POINTS * clusters)]
@@ -112,7 +113,9 @@ def search(
     if not isinstance(index, library.IndexIVF):
         return _found(index, query, wanted, library.SearchParameters(sel=selector))
     some = max(1, index.nlist // _PROBED)
-    found = _found(index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if exact else some))
+    found = _found(
+        index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if exact else some)
+    )
     if len(found[1]) < wanted:
         found = _found(index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist))
     return found
