@@ -144,7 +144,8 @@ class Shard:
 
     def word(self, occurrence: int) -> str:
         """The word of an occurrence."""
-        return self.words[self.occurrences[occurrence, 2]]
+        word: str = self.words[self.occurrences[occurrence, 2]]
+        return word
 
     def sentence(self, occurrence: int) -> tuple[list[str], int]:
         """The sentence of an occurrence, and the position in it."""
