@@ -127,6 +127,28 @@ class TestBuilding:
             found[0] for found in whole.similar("bank", least=4)
         ]
 
+    def test_only_sentences_with_a_chosen_word_are_embedded(
+        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for stateful, expected in ((False, [SENTENCES[3]] * 4), (True, SENTENCES)):
+            embedder, seen, advanced = Embedder(tiny_model(), stateful=stateful), [], []
+            stream = embedder.stream
+
+            def watched(sentences, *, layers, stream=stream, seen=seen):  # type: ignore[no-untyped-def]
+                return stream((seen.append(one) or one for one in sentences), layers=layers)
+
+            monkeypatch.setattr(embedder, "stream", watched)
+            built = OccurrenceIndex.build(
+                embedder,
+                Corpus([text]),
+                tmp_path / f"chosen-{stateful}",
+                words=["Bank"],
+                advance=lambda tokens, _, advanced=advanced: advanced.append(tokens),
+            )
+            assert len(built) == 4
+            assert seen == expected
+            assert sum(advanced) == sum(map(len, SENTENCES))
+
     def test_chosen_words_and_a_sample(self, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         chosen = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "chosen", words=["bank", "play"])
         assert chosen.counts == {"bank": 8, "play": 8}

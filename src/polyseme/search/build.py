@@ -15,7 +15,7 @@ from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.search import Advance
 from polyseme.search.shard import ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
-from polyseme.text.corpus import Corpus, Sentence
+from polyseme.text.corpus import Corpus
 
 MANIFEST = "index.json"
 KIND = "polyseme-index"
@@ -117,19 +117,25 @@ class Builder:
         for folder in self._partial.iterdir():  # a shard that was not finished
             if folder.is_dir() and folder.name not in {shard["name"] for shard in manifest["shards"]}:
                 shutil.rmtree(folder)
-        waiting: deque[Sentence] = deque()
+        waiting: deque[tuple[int, list[str], list[int]]] = deque()
 
         def token_lists() -> Iterator[list[str]]:
-            for sentence in islice(self._corpus.nonempty(), manifest["sentences"], None):
-                waiting.append(sentence)
-                yield sentence.tokens
+            sentences = islice(self._corpus.nonempty(), manifest["sentences"], None)
+            for number, sentence in enumerate(sentences, manifest["sentences"]):
+                tokens = sentence.tokens
+                positions = [place for place, token in enumerate(tokens) if self._wanted(token, number, place)]
+                # What nothing is wanted of need not be embedded, unless what comes after it carries its state.
+                if positions or self._embedder.stateful:
+                    waiting.append((number, tokens, positions))
+                    yield tokens
+                elif advance is not None:
+                    advance(len(tokens), self._corpus.share_read())
 
         writer, read = ShardWriter(self._embedder.dim), manifest["sentences"]
         for rows in self._embedder.stream(token_lists(), layers=self._layers):
-            tokens = waiting.popleft().tokens
-            positions = [place for place, token in enumerate(tokens) if self._wanted(token, read, place)]
+            number, tokens, positions = waiting.popleft()
             writer.add(tokens, positions, rows[positions])
-            read += 1
+            read = number + 1
             if writer.bytes >= self._shard_bytes:
                 self._store(writer, read)
                 writer = ShardWriter(self._embedder.dim)
