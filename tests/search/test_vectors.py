@@ -1,8 +1,11 @@
 """Searches in faiss beside plain products, in each compression and below and above the size that is clustered."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from polyseme.errors import FormatError
 from polyseme.search import vectors
 from polyseme.search.vectors import COMPRESSIONS, Compression, Vectors
 
@@ -55,6 +58,21 @@ def test_more_than_the_nearest_clusters_hold(built: tuple[object, Vectors, float
     index, rows, _ = built
     assert len(vectors.search(index, rows[0], len(rows) - 1)[1]) == len(rows) - 1
     assert np.array_equal(np.sort(vectors.search(index, rows[0], 20_000)[1]), np.arange(len(rows)))
+
+
+def test_what_is_read_back_answers_as_what_was_built(built: tuple[object, Vectors, float], tmp_path: Path) -> None:
+    index, rows, _ = built
+    vectors.write(index, tmp_path / "vectors.faiss")
+    opened = vectors.read(tmp_path / "vectors.faiss")
+    for query in rows[:5]:
+        for expected, found in zip(vectors.search(index, query, 10), vectors.search(opened, query, 10), strict=True):
+            assert np.array_equal(expected, found)
+
+
+def test_another_file(tmp_path: Path) -> None:
+    (tmp_path / "vectors.faiss").write_bytes(b"no vectors")
+    with pytest.raises(FormatError, match=r"vectors\.faiss: not an index of vectors, or a damaged one; build it again"):
+        vectors.read(tmp_path / "vectors.faiss")
 
 
 def test_outliers_do_not_coarsen_the_rest() -> None:

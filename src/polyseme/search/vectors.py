@@ -72,9 +72,13 @@ def read(path: Path) -> Any:
     """Open an index; the lists of clusters stay on disk until they are searched."""
     library = faiss()
     try:
-        return library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
+        index = library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
     except RuntimeError as error:
         raise FormatError(f"{path}: not an index of vectors, or a damaged one; build it again") from error
+    if isinstance(index, library.IndexIVF):
+        # Threads that read ahead, 32 of them a query, take several times as long as the search of what is in memory.
+        library.downcast_InvertedLists(index.invlists).prefetch_nthread = 0
+    return index
 
 
 def search(
