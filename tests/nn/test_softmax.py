@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy, linear
 from polyseme.nn import sampled_softmax, softmax
 from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
 from polyseme.nn.sampled_softmax import Negatives, sampled_nll
-from polyseme.nn.softmax import FullSoftmax
+from polyseme.nn.softmax import FullSoftmax, Softmax
 
 DIM, WORDS, TOKENS = 5, 40, 23
 
@@ -87,13 +87,22 @@ def test_negatives_are_distinct_and_come_as_often_as_expected() -> None:
         Negatives.draw(21, WORDS, generator)
 
 
+@pytest.mark.parametrize("layer", [FullSoftmax(16, WORDS), AdaptiveSoftmax(16, WORDS, (10, 25))])
+def test_tiles_of_the_logits_add_up(layer: Softmax, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(softmax, "TILE", 7)
+    states, targets = 30 * torch.randn(TOKENS, 16), torch.randint(0, WORDS, (TOKENS,))
+    expected = layer(states).gather(1, targets.unsqueeze(1)).squeeze(1)
+    torch.testing.assert_close(layer.log_probability(states, targets), expected, rtol=1e-5, atol=1e-4)
+    assert layer.log_probability(states[:0], targets[:0]).shape == (0,)
+
+
 def test_adaptive_probabilities_sum_to_one_and_are_the_same_asked_either_way() -> None:
     torch.manual_seed(0)
     layer = AdaptiveSoftmax(16, WORDS, (10, 25))
     states, targets = torch.randn(TOKENS, 16), torch.randint(0, WORDS, (TOKENS,))
     everything = layer(states)
     torch.testing.assert_close(everything.exp().sum(1), torch.ones(TOKENS))
-    single = layer.log_probability(states, targets, rows=7)
+    single = layer.log_probability(states, targets)
     torch.testing.assert_close(single, everything.gather(1, targets.unsqueeze(1)).squeeze(1))
     assert layer.nll(states, targets).item() == pytest.approx(-single.sum().item(), rel=1e-5)
     torch.testing.assert_close(layer(states[0]), everything[0])

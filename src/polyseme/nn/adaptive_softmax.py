@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 
-from polyseme.nn.softmax import Softmax, full_nll
+from polyseme.nn.softmax import Softmax, chosen, full_nll
 
 NARROWING = 4.0
 """Each cluster's rows are this many times narrower than those of the one before (Grave et al. 2017, section 4)."""
@@ -48,21 +47,14 @@ class AdaptiveSoftmax(Softmax):
                 total = total + full_nll(narrow, table, table.new_zeros(len(table)), words)
         return total
 
-    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
-        """Log-probability (N,) of one word after each state, a few rows at a time to bound memory."""
-        parts = [
-            self._log_probability(some, wanted)
-            for some, wanted in zip(states.split(rows), targets.split(rows), strict=True)
-        ]
-        return torch.cat(parts)
-
-    def _log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
+    def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
+        """Log-probability (N,) of one word after each state; only the clusters that hold one are computed."""
         head, tails = self._targets(targets)
-        result: Tensor = self.clusters.head(states).log_softmax(dim=1).gather(1, head.unsqueeze(1)).squeeze(1)
+        result = chosen(states, self.clusters.head.weight, self.clusters.head.bias, head)
         for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
             if len(rows):
-                within = cluster(states[rows]).log_softmax(dim=1).gather(1, words.unsqueeze(1)).squeeze(1)
-                result = result.index_add(0, rows, within)
+                narrow = cluster[0](states[rows])  # type: ignore[index]
+                result = result.index_add(0, rows, chosen(narrow, cluster[1].weight, None, words))  # type: ignore[index]
         return result
 
     def _targets(self, targets: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:

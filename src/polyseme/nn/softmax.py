@@ -11,6 +11,8 @@ CHUNK_NUMBERS = 1 << 22
 """Logits are made for about this many numbers at a time, however many words and tokens there are."""
 LEAST_ROWS = 128
 """But for no fewer tokens: each chunk reads and writes the whole table once."""
+TILE = 1024
+"""Tokens and words of the logits that are summed up at once where no gradient is wanted."""
 
 
 class Softmax(nn.Module, ABC):
@@ -27,17 +29,8 @@ class Softmax(nn.Module, ABC):
         """Negative log-likelihood of the targets (N,) after the states (N, P), summed; to be trained on."""
 
     @abstractmethod
-    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
-        """Log-probability of one word after each state, a few rows at a time to bound memory.
-
-        Args:
-            states: (N, P)
-            targets: (N,) word ids.
-            rows: How many states meet the vocabulary at once.
-
-        Returns:
-            (N,)
-        """
+    def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
+        """Log-probability (N,) of one word (N,) after each state (N, P), in memory that does not grow."""
 
 
 class FullSoftmax(Softmax):
@@ -54,17 +47,28 @@ class FullSoftmax(Softmax):
         """Log-probability of every word after each state: (..., P) to (..., V)."""
         return nn.functional.linear(states, self.weight, self.bias).log_softmax(dim=-1)
 
-    def log_probability(self, states: Tensor, targets: Tensor, *, rows: int = 256) -> Tensor:
+    def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
         """See `Softmax`."""
-        parts = []
-        for some, wanted in zip(states.split(rows), targets.split(rows), strict=True):
-            logits = nn.functional.linear(some, self.weight, self.bias)  # (rows, V)
-            parts.append(logits.gather(1, wanted.unsqueeze(1)).squeeze(1) - logits.logsumexp(dim=1))
-        return torch.cat(parts)
+        return chosen(states, self.weight, self.bias, targets)
 
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
         """Summed negative log-likelihood; the (N, V) logits never exist at once, not even for the gradient."""
         return full_nll(states, self.weight, self.bias, targets)
+
+
+def chosen(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+    """Log-probability (N,) of one of the rows (V, P) after each state (N, P), of a softmax over all rows.
+
+    Logits are made and summed up a tile at a time: a processor's cache holds one, which halves the time.
+    """
+    bias = weight.new_zeros(len(weight)) if bias is None else bias
+    parts = []
+    for some, wanted in zip(states.split(TILE), targets.split(TILE), strict=True):
+        tiles = zip(weight.split(TILE), bias.split(TILE), strict=True)
+        sums = [torch.addmm(offset, some, table.t()).logsumexp(dim=1) for table, offset in tiles]
+        hit = (some * weight[wanted]).sum(dim=1) + bias[wanted]
+        parts.append(hit - torch.stack(sums).logsumexp(dim=0))
+    return torch.cat(parts)
 
 
 def full_nll(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
