@@ -1,5 +1,6 @@
 """options.json + weights.hdf5, against arrays computed by AllenNLP and by TensorFlow."""
 
+import gzip
 import json
 import lzma
 import shutil
@@ -15,7 +16,7 @@ from tiny import WORDS, tiny_model
 
 import polyseme
 from polyseme.errors import FormatError, InputError, MissingPart
-from polyseme.formats import bilm_hdf5, native
+from polyseme.formats import bilm_hdf5, files, native
 from polyseme.formats.detect import open_model
 
 TWO = GOLDEN / "allennlp" / "two_layers"
@@ -171,6 +172,22 @@ def test_the_softmax_apart(tmp_path: Path) -> None:
     (apart / "vocab.txt").write_text("<S>\n</S>\n<UNK>\nthe\n")
     with pytest.raises(FormatError, match=r"vocab.txt: 4 words but the softmax has 10"):
         polyseme.load(pair, softmax=apart / "softmax.hdf5", vocabulary=apart / "vocab.txt")
+
+
+def test_a_vocabulary_packed_with_gzip(tmp_path: Path) -> None:
+    bilm_hdf5.write(tiny_model(), tmp_path / "out")
+    plain, packed = tmp_path / "out/vocab.txt", tmp_path / "out/vocab.txt.gz"
+    content = gzip.compress(plain.read_bytes())
+    expected = polyseme.load(tmp_path / "out").score([["the", "bank"]])
+    plain.unlink()
+    packed.write_bytes(content)
+    np.testing.assert_array_equal(polyseme.load(tmp_path / "out").score([["the", "bank"]]), expected)
+    packed.write_bytes(content[:-9])
+    with pytest.raises(FormatError, match=r"vocab.txt.gz: a damaged gzip file .*; fetch it again"):
+        polyseme.load(tmp_path / "out")
+    packed.write_bytes(gzip.compress(b"<UNK>\n" + bytes(files.SMALL_ENTRY)))
+    with pytest.raises(FormatError, match=r"vocab.txt.gz: would unpack to more than 16,777,216 bytes; refused as"):
+        polyseme.load(tmp_path / "out")
 
 
 def test_one_layer_and_projections_left_out(tmp_path: Path) -> None:

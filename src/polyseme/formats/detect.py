@@ -231,9 +231,8 @@ def _options(files: Files) -> str | None:
 def _vocabulary(files: Files) -> dict[str, str]:
     """A text file that lists the markers of a vocabulary among its first lines."""
     for name in files.names:
-        if name.endswith((".txt", ".vocab")):
-            with files.open(name) as file:
-                head = file.read(4096).decode("utf-8", "ignore").split("\n")
+        if name.endswith((".txt", ".vocab", ".txt.gz", ".vocab.gz")):
+            head = files.content(name, 4096).decode("utf-8", "ignore").split("\n")
             if {"<unk>", "<UNK>"} & {line.strip() for line in head}:
                 return {"vocabulary": name}
     return {}

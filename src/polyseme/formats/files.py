@@ -1,9 +1,11 @@
 """The files of a model, in a folder, a zip or named one by one, read in place."""
 
+import gzip
 import io
 import json
 import stat
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
@@ -11,10 +13,11 @@ from typing import IO, Any, BinaryIO, cast
 from polyseme.errors import FormatError, InputError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+GZIP_SIGNATURE = b"\x1f\x8b"
 ZIP_SIGNATURE = b"PK\x03\x04"
 LARGEST_RATIO = 100
 SMALL_ENTRY = 16 << 20
-"""A compressed zip entry is unpacked into memory. Weights hardly shrink, and beyond this size nothing else is large."""
+"""What is compressed is unpacked into memory. Weights hardly shrink, and beyond this size nothing else is large."""
 
 
 class Files:
@@ -60,13 +63,29 @@ class Files:
         with self.open(name) as file:
             return file.read(len(signature)) == signature
 
+    def content(self, name: str, most: int = -1) -> bytes:
+        """The bytes of a file, or the first of them; unpacked where it is a gzip file."""
+        packed = self.begins_with(name, GZIP_SIGNATURE)
+        with self.open(name) as file:
+            if not packed:
+                return file.read(most)
+            largest = max(SMALL_ENTRY, LARGEST_RATIO * file.seek(0, io.SEEK_END))
+            file.seek(0)
+            try:
+                with gzip.GzipFile(fileobj=file) as inner:
+                    content = inner.read(largest + 1 if most < 0 else most)
+            except (OSError, EOFError, zlib.error) as error:
+                raise FormatError(f"{self.shown(name)}: a damaged gzip file ({error}); fetch it again") from error
+        if len(content) > largest:
+            raise FormatError(f"{self.shown(name)}: would unpack to more than {largest:,} bytes; refused as unsafe")
+        return content
+
     def text(self, name: str) -> str:
         """A whole text file."""
-        with self.open(name) as file:
-            try:
-                return file.read().decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
+        try:
+            return self.content(name).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
 
     def json(self, name: str) -> dict[str, Any]:
         """A whole JSON file, which must hold an object."""
