@@ -22,6 +22,7 @@ from polyseme.compat.sklearn import ElmoTransformer
 from polyseme.embed.load import load
 from polyseme.errors import InputError
 from polyseme.nn.scalar_mix import ScalarMix
+from polyseme.text.dictionary import Dictionary
 
 MODEL = GOLDEN / "many_langs" / "words_and_characters"
 SENTENCES = [["The", "river", "bank"], ["I", "sat", "by", "the", "bank", "."], [], ["银行"]]
@@ -62,12 +63,20 @@ def test_strings_are_tokenised_and_pooled_over_all_their_sentences(
     assert not vectors[1:3].any()
 
 
+def test_a_dictionary_of_ones_own() -> None:
+    transformer = ElmoTransformer(MODEL, layers="top", tokenize="zh", dictionary=Dictionary(["在银"]))
+    (vector,) = clone(transformer).transform(["我在银行。"])
+    tokens = load(MODEL).embed([["我", "在银", "行", "。"]], layers="top")[0]
+    np.testing.assert_allclose(vector, tokens.mean(axis=0), atol=1e-6, rtol=0)
+
+
 def test_no_documents() -> None:
     assert ElmoTransformer(MODEL).transform([]).shape == (0, 16)
 
 
 def test_parameters_are_kept_as_given_and_nothing_is_loaded_early() -> None:
-    given = {"model": Path("nowhere"), "layers": "all", "pool": "sum", "tokenize": "xx", "device": "cpu"}
+    settings = {"layers": "all", "pool": "sum", "tokenize": "xx", "dictionary": "words", "device": "cpu"}
+    given = {"model": Path("nowhere"), **settings}
     transformer = ElmoTransformer(**given)  # type: ignore[arg-type]
     assert transformer.get_params() == given
     assert vars(transformer) == given
@@ -169,6 +178,7 @@ def test_a_pipeline_of_token_lists() -> None:
         ),
         ({"layers": 3}, [["a"]], r"^unknown layer 3; expected one of 0, 1, 2"),
         ({"pool": "sum"}, [["a"]], r"^pool is 'sum', expected 'mean' or 'max'$"),
+        ({"tokenize": "en", "dictionary": Dictionary(["a"])}, ["a"], r"^a dictionary is for the tokenizer 'zh', not"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], rows: Any, message: str) -> None:

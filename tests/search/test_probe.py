@@ -96,7 +96,10 @@ class TestProbe:
         assert result.labels == len(WORDS)
         assert (result.unseen, result.rare, result.sampled, result.repairs) == (0, 0, False, [])
         assert sum(more for more, _ in told) == result.train_words + result.test_words
-        assert told[-1][1] == 1
+        assert told[-1][1] == pytest.approx(1)
+        shares = [share for _, share in told]
+        assert shares == sorted(shares)  # type: ignore[type-var]
+        assert sum(not more for more, _ in told) >= 10  # learning tells of itself as well
 
     def test_a_label_of_the_context_is_beyond_the_first_layer(self, embedder: Embedder, tmp_path: Path) -> None:
         def after_the(sentence: list[str]) -> list[tuple[str, str]]:

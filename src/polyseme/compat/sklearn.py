@@ -15,7 +15,8 @@ from polyseme.embed.load import load
 from polyseme.errors import InputError, MissingPart
 from polyseme.formats.detect import ModelPath
 from polyseme.text.batching import checked
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, tokenized
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary, tokenized
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -41,6 +42,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tokenize: None where documents are lists of tokens, one sentence each. Where they are strings: ``"en"`` or
             ``"zh"`` for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for
             one sentence split at white space.
+        dictionary: Words that ``"zh"`` keeps whole.
         device: Where to compute, if ``model`` is not an `Embedder`.
 
     Example:
@@ -57,12 +59,14 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         layers: LayerChoice = "mean",
         pool: Pool = "mean",
         tokenize: Tokenizer | Literal["space"] | None = None,
+        dictionary: Dictionary | None = None,
         device: str | torch.device = "cpu",
     ) -> None:
         self.model = model
         self.layers = layers
         self.pool = pool
         self.tokenize = tokenize
+        self.dictionary = dictionary
         self.device = device
 
     def fit(self, X: object, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
@@ -120,6 +124,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if self.tokenize not in (None, "space", *TOKENIZERS):
             known = ", ".join(map(repr, (*TOKENIZERS, "space")))
             raise InputError(f"tokenize is {self.tokenize!r}, expected one of {known}, or None for lists of tokens")
+        check_dictionary(self.dictionary, self.tokenize)
         return embedder
 
     def _choice(self) -> LayerChoice:
@@ -143,4 +148,4 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.tokenize == "space":
                 yield [text.split()]
             else:
-                yield list(tokenized(io.StringIO(text).readline, self.tokenize))
+                yield list(tokenized(io.StringIO(text).readline, self.tokenize, self.dictionary))

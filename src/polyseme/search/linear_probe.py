@@ -1,7 +1,7 @@
 """Softmax regressions on the layers of a biLM, trained side by side."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -34,7 +34,15 @@ class LinearProbes:
         self._bias = bias
 
     @classmethod
-    def fit(cls, vectors: HalfVectors, labels: NDArray[np.int64], classes: int, *, seed: int = 1) -> "LinearProbes":
+    def fit(
+        cls,
+        vectors: HalfVectors,
+        labels: NDArray[np.int64],
+        classes: int,
+        *,
+        seed: int = 1,
+        passed: Callable[[float], None] = lambda _: None,
+    ) -> "LinearProbes":
         """Train by Adam for a fixed number of passes, the rate falling to zero.
 
         The numbers of a vector vary together (the variance along one direction is some 50,000 times that along
@@ -46,6 +54,7 @@ class LinearProbes:
             labels: (N,) from 0 to C - 1.
             classes: C
             seed: Of the order in which the words are gone through.
+            passed: Told after each pass which share of all passes it was.
         """
         mean, whiten = _whitening(vectors)  # (K, 1, D), (K, D, D)
         weight = torch.zeros(len(mean), mean.shape[2], classes, requires_grad=True)
@@ -66,6 +75,7 @@ class LinearProbes:
                 loss.backward()
                 optimizer.step()
                 schedule.step()
+            passed(1 / epochs)
         with torch.no_grad():
             mapped = whiten @ weight
             return cls(mapped, bias - mean @ mapped)

@@ -72,7 +72,8 @@ def probe(
         column: Where the label stands, as in `LabelledText`: ``upos``, ``feats:Case``, a column's number, ...
         most: Words of a file that are used; of a larger one, sentences spread evenly over it.
         seed: Of the order of training.
-        advance: Told of words embedded and of the share of all that are to be.
+        advance: Told of words embedded and of the share of the work that is done. Learning counts as much as embedding
+            the words that are learnt from.
 
     Example:
         >>> result = probe(embedder, "train.conllu", "dev.conllu")  # doctest: +SKIP
@@ -94,7 +95,7 @@ def probe(
         np.array([classes.get(label, -1) for sentence in sentences for label in sentence.labels])
         for sentences in (learnt, measured)
     )
-    report = _share_of(len(train_labels) + len(test_labels), advance)
+    report = _share_of(2 * len(train_labels) + len(test_labels), advance)
 
     vectors = np.empty((int((train_labels >= 0).sum()), embedder.layers, embedder.dim), dtype=np.float16)
     end = 0
@@ -102,7 +103,13 @@ def probe(
         rows = rows[known >= 0]
         vectors[end : end + len(rows)] = rows
         end += len(rows)
-    probes = LinearProbes.fit(vectors, train_labels[train_labels >= 0], len(classes), seed=seed)
+    probes = LinearProbes.fit(
+        vectors,
+        train_labels[train_labels >= 0],
+        len(classes),
+        seed=seed,
+        passed=lambda share: report(0, share * len(train_labels)),
+    )
     del vectors
 
     right = np.zeros(embedder.layers + 1, dtype=np.int64)
@@ -175,7 +182,7 @@ def _rows(
     embedder: Embedder,
     sentences: Sequence[LabelledSentence],
     labels: np.ndarray[Any, np.dtype[np.int64]],
-    report: Callable[[int], None],
+    report: Callable[[int, float], None],
 ) -> Iterator[tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float32]]]]:
     """The labels (T,) and vectors (T, L, D) of each sentence."""
     start = 0
@@ -183,16 +190,17 @@ def _rows(
         rows = array.transpose(1, 0, 2)
         yield labels[start : start + len(rows)], rows
         start += len(rows)
-        report(len(rows))
+        report(len(rows), len(rows))
 
 
-def _share_of(total: int, advance: Advance | None) -> Callable[[int], None]:
-    done = 0
+def _share_of(total: float, advance: Advance | None) -> Callable[[int, float], None]:
+    """Tells of so many words embedded, and so much work done."""
+    done = 0.0
 
-    def report(more: int) -> None:
+    def report(words: int, work: float) -> None:
         nonlocal done
-        done += more
+        done += work
         if advance is not None:
-            advance(more, done / total)
+            advance(words, min(1.0, done / total))
 
     return report

@@ -46,7 +46,7 @@ def tokenized(
                 yield tokens
 
 
-def check_dictionary(dictionary: Dictionary | None, tokenizer: Tokenizer | None) -> None:
+def check_dictionary(dictionary: Dictionary | None, tokenizer: str | None) -> None:
     """Refuse a dictionary for a tokeniser that has no use for one."""
     if dictionary is not None and tokenizer != "zh":
         what = "text that is cut already" if tokenizer is None else f"the tokenizer {tokenizer!r}"
