@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.columns import padded
 from polyseme.errors import OutputError
 
 if TYPE_CHECKING:
@@ -116,11 +117,11 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], tokenizer
     kinds = list(dict.fromkeys(senses))
     is_of = {kind: np.array([sense == kind for sense in senses]) for kind in kinds}
     typer.echo(f"\n'{word}' in {len(places)} sentences, mean similarity of its vectors by sense: layer 0, top layer")
-    typer.echo(" " * 12 + "".join(f"{kind:>14}" for kind in kinds))
+    typer.echo(" " * 12 + "".join(padded(kind, 14) for kind in kinds).rstrip())
     for one in kinds:
         pairs = [np.outer(is_of[one], is_of[two]) & ~np.eye(len(places), dtype=bool) for two in kinds]
         cells = [f"{cosines[0][pair].mean():.2f}  {cosines[-1][pair].mean():.2f}" for pair in pairs]
-        typer.echo(f"{one:>12}" + "".join(f"{cell:>14}" for cell in cells))
+        typer.echo(padded(one, 12) + "".join(padded(cell, 14) for cell in cells).rstrip())
     # Where no font has the characters, a browser's fonts do.
     picture = output / (f"{word}.svg" if families(set(word))[1] else f"{word}.png")
     note = plots.occurrence_map(
