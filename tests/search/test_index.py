@@ -2,6 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +26,31 @@ SENTENCES = [
 ] * 4
 SHARD = 600  # bytes of vectors: a few sentences
 QUERY = ["A", "bank", "by", "the", "river"]
+
+
+@contextmanager
+def cut_off_after(steps: int) -> Iterator[None]:
+    """Interrupt the finishing of a build before one of the steps that change files."""
+    left = iter(range(steps))
+    finish = build.Builder._finish
+
+    def counted(step: Callable[..., object]) -> Callable[..., object]:
+        def run(*given: object, **options: object) -> object:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return step(*given, **options)
+
+        return run
+
+    def cut_off(self: build.Builder) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            for place, name in ((build, "_write_manifest"), (Path, "rename"), (shutil, "rmtree")):
+                patch.setattr(place, name, counted(getattr(place, name)))
+            finish(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build.Builder, "_finish", cut_off)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +224,42 @@ class TestBuilding:
         assert sorted(json.dumps(one.sentence) for one in index.nearest(QUERY, 1, k=1000)) == sorted(
             json.dumps(one.sentence) for one in whole.nearest(QUERY, 1, k=1000)
         )
+
+    @pytest.mark.parametrize(("append", "steps"), [*((False, n) for n in range(2)), *((True, n) for n in range(8))])
+    def test_a_build_cut_off_while_it_finishes(
+        self, embedder: Embedder, text: Path, tmp_path: Path, append: bool, steps: int
+    ) -> None:
+        folder = tmp_path / "index"
+        expected = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "first", shard_bytes=1800).counts
+        if append:
+            expected = expected + expected
+            shutil.copytree(tmp_path / "first", folder)
+        begin = partial(OccurrenceIndex.build, embedder, Corpus([text]), folder, shard_bytes=1800, append=append)
+        with cut_off_after(steps), pytest.raises(KeyboardInterrupt):
+            begin()
+        if (tmp_path / "index.partial").exists():
+            assert begin(resume=True).counts == expected
+            assert not (tmp_path / "index.partial").exists()
+        elif append:
+            with pytest.raises(InputError, match="no interrupted addition is here, the last one was finished"):
+                begin(resume=True)
+        assert OccurrenceIndex(folder).counts == expected
+
+    def test_a_refused_build_does_not_block_the_next(self, embedder: Embedder, text: Path, tmp_path: Path) -> None:
+        (tmp_path / "empty.txt").write_text("\n")
+        with pytest.raises(InputError, match=r"empty\.txt: no sentences"):
+            OccurrenceIndex.build(embedder, Corpus([tmp_path / "empty.txt"]), tmp_path / "index")
+        assert len(OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index"))
+
+    def test_the_folder_one_stands_in(
+        self, index: OccurrenceIndex, embedder: Embedder, text: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(index.path)
+        with pytest.raises(InputError, match=r"^\.: exists already; give the name of a new folder, or --append"):
+            OccurrenceIndex.build(embedder, Corpus([text]), ".")
+        assert len(OccurrenceIndex.build(embedder, Corpus([text]), ".", append=True)) == 2 * len(index)
+        with pytest.raises(InputError, match=r"^/: exists already; give the name of a new folder"):
+            OccurrenceIndex.build(embedder, Corpus([text]), "/")
 
     def test_refusals(self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         corpus = Corpus([text])

@@ -29,6 +29,14 @@ def built(request: pytest.FixtureRequest, rows: Vectors) -> tuple[object, Vector
     return index, rows[:count], CLOSE[kind]
 
 
+@pytest.mark.parametrize("kind", COMPRESSIONS)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_every_one_of_a_few_vectors_is_kept(rows: Vectors, count: int, kind: Compression) -> None:
+    few = rows[:count]
+    index = vectors.build(few.astype(np.float16), kind)
+    np.testing.assert_allclose(vectors.stored(index, np.arange(count)), few, atol=0.01)
+
+
 @pytest.mark.parametrize("step", [2, 50])  # more than few are chosen, and fewer
 def test_only_what_is_chosen_is_found_and_all_of_it(built: tuple[object, Vectors, float], step: int) -> None:
     index, rows, close = built

@@ -52,7 +52,11 @@ class Builder:
         self._embedder, self._corpus, self._folder, self._layers = embedder, corpus, folder, layers
         self._words = None if words is None else frozenset(words)
         self._sample, self._shard_bytes = sample, shard_bytes
-        self._partial = folder.with_name(f"{folder.name}.partial")
+        place = folder if folder.name else folder.absolute()  # "." may be an index to add to
+        if not place.name:
+            raise InputError(f"{folder}: exists already; give the name of a new folder")
+        self._partial = place.with_name(f"{place.name}.partial")
+        self._done = place.with_name(f"{place.name}.done")
         self._same = {
             "model": embedder.model.fingerprint(),
             "precision": embedder.precision,
@@ -90,6 +94,11 @@ class Builder:
                     "remove this folder"
                 )
             return found
+        if resume and append and not self._partial.exists():
+            raise InputError(
+                f"{self._folder}: no interrupted addition is here, the last one was finished; leave out --resume to "
+                "add this text"
+            )
         if self._partial.exists() and not resume:
             raise InputError(
                 f"{self._partial}: an interrupted build is here; go on with --resume, or remove this folder"
@@ -111,8 +120,17 @@ class Builder:
             "shards": [],
         }
 
-    def run(self, advance: Advance | None = None) -> int:
-        """Embed and store; gives the number of occurrences that were stored."""
+    def run(self, advance: Advance | None = None) -> None:
+        """Embed and store."""
+        try:
+            self._embed(advance)
+        except BaseException:
+            if not self._manifest["shards"]:  # nothing to go on from, and nothing that should block another try
+                shutil.rmtree(self._partial, ignore_errors=True)
+            raise
+        self._finish()
+
+    def _embed(self, advance: Advance | None) -> None:
         manifest = self._manifest
         for folder in self._partial.iterdir():  # a shard that was not finished
             if folder.is_dir() and folder.name not in {shard["name"] for shard in manifest["shards"]}:
@@ -144,11 +162,8 @@ class Builder:
         if len(writer):
             self._store(writer, read)
         if not manifest["shards"]:
-            shutil.rmtree(self._partial)
             what = "none of the words asked for stands in it" if self._words else "the sample holds no occurrence"
             raise InputError(f"{self._corpus}: {what}; nothing was stored")
-        self._finish()
-        return sum(shard["occurrences"] for shard in manifest["shards"])
 
     def _wanted(self, token: str, sentence: int, position: int) -> bool:
         if self._words is not None and token not in self._words:
@@ -173,19 +188,24 @@ class Builder:
             ) from error
 
     def _finish(self) -> None:
+        """Make what was stored part of the index; may be cut off anywhere and done again."""
         manifest = {name: value for name, value in self._manifest.items() if name not in ("run", "first", "sentences")}
         if not self._manifest["first"]:
-            _write_manifest(self._partial, manifest)
             self._partial.rename(self._folder)
+            _write_manifest(self._folder, manifest)
             return
         old = read_manifest(self._folder)
-        for shard in manifest["shards"]:
-            target = self._folder / shard["name"]
-            if target.exists():  # of an addition that was cut off before it counted
-                shutil.rmtree(target)
-            shutil.move(self._partial / shard["name"], target)
-        _write_manifest(self._folder, {**old, "shards": old["shards"] + manifest["shards"]})
-        shutil.rmtree(self._partial)
+        counted = {shard["name"] for shard in old["shards"]}
+        new = [shard for shard in manifest["shards"] if shard["name"] not in counted]
+        for shard in new:
+            source, target = self._partial / shard["name"], self._folder / shard["name"]
+            if source.exists():  # else it was moved before
+                shutil.rmtree(target, ignore_errors=True)
+                source.rename(target)
+        _write_manifest(self._folder, {**old, "shards": old["shards"] + new})
+        shutil.rmtree(self._done, ignore_errors=True)
+        self._partial.rename(self._done)  # at once, so that no half of it is taken for an addition
+        shutil.rmtree(self._done)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

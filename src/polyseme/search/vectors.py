@@ -57,7 +57,9 @@ def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
     if compression == "pq":
         index.pq.cp.max_points_per_centroid, index.pq.cp.niter = _TRAINING_POINTS, _PQ_ROUNDS
     chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_POINTS, _TRAINING_POINTS * clusters)]
-    index.train(vectors[np.sort(chosen)].astype(np.float32))
+    sample = vectors[np.sort(chosen)].astype(np.float32)
+    # For its quantiles faiss reads zeros where the first vector stands: give it twice.
+    index.train(np.concatenate([sample[:1], sample]) if compression == "int8" else sample)
     for start in range(0, count, _ROWS):
         index.add(vectors[start : start + _ROWS].astype(np.float32))
     return index
