@@ -122,6 +122,7 @@ def embedded(embedder: Embedder, sentences: list[list[str]], folder: Path) -> tu
     found = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
     if found.get("facts") != facts:
         _tell(f"embedding {count:,} tokens")
+        done.unlink(missing_ok=True)  # it speaks of the array that is written over
         rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(count, embedder.dim))
         begun, start, told = time.perf_counter(), 0, 0
         for array in embedder.stream(sentences, layers="top"):

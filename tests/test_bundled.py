@@ -75,6 +75,17 @@ def test_the_demo_shows_every_model_and_refuses_to_overwrite(tmp_path: Path) -> 
     assert again.stderr == "polyseme: demo-output: exists already; give another folder with -o, or remove it\n"
 
 
+@pytest.mark.parametrize("part", ["matplotlib", "faiss"])
+def test_a_demo_that_lacks_a_part_says_so_and_leaves_nothing(part: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules[{part!r}] = None; sys.argv = ['polyseme', 'demo']; import polyseme.__main__"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 2
+    assert re.match(rf"polyseme: \w+ needs? {part}; run: pip install", done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_words_of_the_demo_are_marked() -> None:
     for shown in demo.SHOWN.values():
         for row in demo.sentences(shown):

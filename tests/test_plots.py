@@ -70,6 +70,16 @@ def test_svg_has_its_words_as_words_and_is_the_same_each_time(draw: Draw, tmp_pa
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_characters_that_no_svg_may_hold(tmp_path: Path) -> None:
+    plots.change_chart(tmp_path / "a.svg", [("a\x1b[0mb", 0.5), ("\uffffc", 0.2)], title="\x07bell")
+    assert {"a\ufffd[0mb", "\ufffdc", "\ufffdbell"} <= set(texts_of(tmp_path / "a.svg"))
+
+
+def test_nothing_read_right(tmp_path: Path) -> None:
+    plots.probe_chart(tmp_path / "a.svg", {"0": 0.0}, 0.0)
+    assert "0.0%" in texts_of(tmp_path / "a.svg")
+
+
 def test_words_by_change_most_changed_first_and_no_more_than_fit(tmp_path: Path) -> None:
     changes = [(f"w{number:02}", number / 100) for number in range(50)]
     plots.change_chart(tmp_path / "a.svg", changes, most=20)

@@ -299,6 +299,11 @@ class TestMain:
         refused(run("embed", "a.txt", "-m", "m", "-o", "o.npz", "--pool", "median"), "'median' is not one of")
         refused(run("nonsense"), "No such command 'nonsense'")
 
+    def test_nothing_asked(self, run) -> None:
+        given = run()
+        assert given.out.strip().startswith("Usage: ")
+        assert (given.code, given.err) == (2, "")
+
     def test_does_not_wait_for_torch(self) -> None:
         """`polyseme --help` must answer at once, so nothing heavy may be imported on the way to it."""
         script = (

@@ -7,7 +7,7 @@ import pytest
 from conftest import refused
 from tiny import tiny_model
 
-from polyseme.formats import native
+from polyseme.formats import bilm_hdf5, native
 
 TEXT = "The bank of the river was steep.\n\nShe works at a bank. They play cards.\n\nA play in three acts.\n"
 
@@ -42,6 +42,41 @@ def test_from_text_to_the_nearest_contexts(run, model: Path, text: Path, tmp_pat
     assert "play" not in words
     again = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--append")
     assert "48 occurrences of " in again.err
+
+
+def test_a_model_in_two_places_is_found_again(
+    run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, options = tmp_path / "weights", tmp_path / "options"
+    bilm_hdf5.write(tiny_model(), weights)
+    options.mkdir()
+    (weights / "options.json").rename(options / "options.json")
+    text.write_text(TEXT * 5, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    given = ("-m", "weights/weights.hdf5", "--options", "options/options.json")
+    assert run("index", text, "--tokenize", "en", *given, "-o", "index", "--precision", "bfloat16").code == 0
+    monkeypatch.chdir(options)
+    assert run("nearest", tmp_path / "index", "A [play]", "-k", 1).code == 0
+    weights.rename(tmp_path / "moved")
+    query = ("nearest", tmp_path / "index", "She works at a [bank].", "-k", 1)
+    refused(run(*query), "no such file")
+    moved = ("-m", tmp_path / "moved/weights.hdf5", "--options", options / "options.json")
+    assert run(*query, *moved).out == "1.000  She works at a [bank] .\n"  # in the precision of the index
+    induced = run("senses", "induce", "bank", "--index", tmp_path / "index", *moved)
+    assert "in 10 occurrences" in induced.out, induced.err
+
+
+def test_what_was_not_text_is_told(run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"The b\xffnk of the river .\n" * 2)
+    told = "2 invalid UTF-8 sequences replaced by U+FFFD, the first at "
+    assert told in run("index", tmp_path / "text.txt", "-m", model, "-o", tmp_path / "index").err
+    assert told in run("score", model, tmp_path / "text.txt").err
+
+
+def test_no_other_word(run, model: Path, text: Path, tmp_path: Path) -> None:
+    run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index", "--word", "bank")
+    found = run("nearest", tmp_path / "index", "a [bank]", "--words", "other")
+    refused(found, "no occurrence of another word than 'bank'; leave out --words, or index more text")
 
 
 def test_words_side_by_side(run, model: Path, text: Path, tmp_path: Path) -> None:

@@ -91,6 +91,12 @@ def model_path(model: str, options: Path | None) -> "ModelPath":
     return model if options is None else (options, model)
 
 
+def whole_path(model: str, options: Path | None) -> "ModelPath":
+    """The same, found from any folder."""
+    whole = str(Path(model).absolute())
+    return whole if options is None else (str(options.absolute()), whole)
+
+
 def read_dictionary(path: Path | None) -> "Dictionary | None":
     """The dictionary in a file, where one is given."""
     from polyseme.text.dictionary import Dictionary

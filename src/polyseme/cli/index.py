@@ -22,6 +22,7 @@ from polyseme.cli.arguments import (
     TokenizeOption,
     model_path,
     open_corpus,
+    whole_path,
 )
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
@@ -31,7 +32,12 @@ IndexArgument = Annotated[
 ]
 QueryModel = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="The model the index was built with, where it is no longer in its place."),
+    typer.Option(
+        "--model",
+        "-m",
+        help="The model the index was built with, where it is no longer in its place.",
+        show_default=False,
+    ),
 ]
 
 
@@ -79,12 +85,12 @@ def index(
     """
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
+    from polyseme.formats.detect import bundled_names
     from polyseme.search.index import OccurrenceIndex
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
-    place = str(Path(model).absolute()) if Path(model).exists() else model
     with progress(f"indexing {corpus}") as advance:
         built = OccurrenceIndex.build(
             embedder,
@@ -96,10 +102,12 @@ def index(
             sample=sample,
             append=append,
             resume=resume,
-            model="" if options else place,
+            model=model if model in bundled_names() else whole_path(model, options),
             advance=advance,
         )
     seconds = time.monotonic() - begun
+    if corpus.repairs:
+        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
     if as_json:
         typer.echo(json.dumps({"output": str(output), "occurrences": len(built), "seconds": round(seconds, 3)}))
     else:
@@ -121,6 +129,7 @@ def nearest(
     group: Annotated[bool, typer.Option("--group", help="Only the best occurrence of each word.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector; slower in a large index.")] = False,
     model: QueryModel = None,
+    options: OptionsFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Print the places of a corpus where a word means what it means in this sentence.
@@ -129,15 +138,15 @@ def nearest(
 
     Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10
     """
-    from polyseme.embed.load import load
     from polyseme.search.index import OccurrenceIndex
     from polyseme.text.marked import mark, marked
 
-    opened = OccurrenceIndex(folder, None if model is None else load(model))
+    opened = OccurrenceIndex(folder, model=None if model is None else model_path(model, options))
     tokens, position = marked(sentence, opened.tokenize, opened.dictionary)
     found = opened.nearest(tokens, position, k=k, words=words.value, group=group, exact=exact)
     if not found:
-        raise InputError(f"{folder}: no occurrence of {tokens[position]!r}; leave out --words, or index more text")
+        which = f"{'of another word than' if words is WordsChoice.other else 'of'} {tokens[position]!r}"
+        raise InputError(f"{folder}: no occurrence {which}; leave out --words, or index more text")
     for one in found:
         if as_json:
             typer.echo(json.dumps(one._asdict(), ensure_ascii=False))

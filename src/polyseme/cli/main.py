@@ -70,8 +70,10 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
+        if not (message := error.format_message().rstrip(".")):  # nothing was asked, and help was given
+            sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
-        _leave(f"{error.format_message().rstrip('.')}; see {command} --help")
+        _leave(f"{message}; see {command} --help")
     except typer.Abort:
         sys.exit(130)
     except PolysemeError as error:

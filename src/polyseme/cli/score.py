@@ -73,6 +73,8 @@ def score(
                 name = token if is_known else f"{token} *"
                 typer.echo(f"{padded(name, 24)}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
             typer.echo("")
+    if corpus.repairs:
+        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
 
 
 def _bits(log_probability: float) -> float:

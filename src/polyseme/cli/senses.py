@@ -35,6 +35,7 @@ def induce(
         Path | None, typer.Option(help="Draw the occurrences into this .png or .svg file.", show_default=False)
     ] = None,
     model: QueryModel = None,
+    options: OptionsFile = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find the senses of a word in a text, each with words that could stand in its place and with typical sentences.
@@ -45,14 +46,13 @@ def induce(
     Example: polyseme senses induce play --index news-index
     """
     from polyseme import plots
-    from polyseme.embed.load import load
     from polyseme.search.index import OccurrenceIndex
     from polyseme.search.sense_induction import induce_senses
     from polyseme.text.marked import mark
 
     if plot is not None:
         plots.check_path(plot)
-    opened = OccurrenceIndex(index, None if model is None else load(model))
+    opened = OccurrenceIndex(index, model=None if model is None else model_path(model, options))
     found = induce_senses(opened, word, senses=senses, examples=k)
     if found.labels == "neighbours":
         typer.echo(

@@ -5,7 +5,6 @@ from pathlib import Path
 import torch
 
 from polyseme.embed.embedder import Embedder
-from polyseme.errors import InputError
 from polyseme.formats.detect import ModelPath, open_model
 from polyseme.nn.kernels.packed import Precision
 
@@ -27,7 +26,8 @@ def load(
     Args:
         model: The name of a bundled model, a model folder, a zip, a weights file, a TensorFlow checkpoint's prefix, or
             ``(options, weights)``.
-        precision: What the LSTMs compute in: bfloat16 and int8 are faster and close to float32.
+        precision: What the LSTMs compute in: bfloat16 and int8 are close to float32, and faster where the processor has
+            instructions for them (AVX512-BF16, AVX512-VNNI).
         stateful: Carry state from batch to batch, as the original software does.
         device: Where to compute.
         softmax: An HDF5 file with the softmax, where it is apart; scores and substitutes need one.
@@ -42,12 +42,8 @@ def load(
         (3, 3, 1024)
     """
     opened = open_model(model, softmax=softmax, vocabulary=vocabulary)
-    try:
-        opened.bilm.to(device)
-    except (RuntimeError, AssertionError) as error:  # torch's words for a device it does not know or have
-        raise InputError(f"device {str(device)!r} cannot be used ({str(error).splitlines()[0]}); try 'cpu'") from error
     return Embedder(
-        opened,
+        opened.to(device),
         precision=precision,
         stateful=stateful,
         batch_size=batch_size,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from polyseme.errors import FormatError
+from polyseme.errors import FormatError, InputError
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig
 from polyseme.text.characters import Indexer
@@ -25,6 +25,16 @@ class Model:
     bilm: BiLM
     indexer: Indexer
     vocabulary: Vocabulary | None = None
+
+    def to(self, device: str | torch.device) -> "Model":
+        """Move the network; gives the same model."""
+        try:
+            self.bilm.to(device)
+        except (RuntimeError, AssertionError) as error:  # torch's words for a device it does not know or have
+            raise InputError(
+                f"device {str(device)!r} cannot be used ({str(error).splitlines()[0]}); try 'cpu'"
+            ) from error
+        return self
 
     def fingerprint(self) -> str:
         """A short name for this network: equal ones give equal vectors, whatever file they came from."""

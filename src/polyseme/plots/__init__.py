@@ -122,7 +122,7 @@ def probe_chart(
         line = axes.axhline(baseline, color=COLOURS[4], linestyle="--", linewidth=2)
         axes.set_xticks(range(len(names)), names)
         # Bars are read by their length, so that they begin at 0.
-        axes.set(ylim=(0, min(1.0, max(*values, baseline) * 1.1)), xlabel="layer", ylabel="accuracy")
+        axes.set(ylim=(0, min(1.0, max(*values, baseline, 0.01) * 1.1)), xlabel="layer", ylabel="accuracy")
         axes.yaxis.set_major_formatter("{x:.0%}")
         page.legend([line], [f"{baseline_name} ({baseline:.1%})"])
     return page.note

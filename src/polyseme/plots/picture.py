@@ -1,6 +1,7 @@
 """A page with one set of axes, written as PNG or SVG, whole or not at all."""
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ _SETTINGS = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # which a text may hold all the same
 _FRAME = 4  # around a text, in pixels
 _SHIFTS = tuple(
     ((across, up), "left" if across > 0 else "right")
@@ -141,6 +143,9 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
         temporary = path.with_name(path.name + ".partial")
         try:
             figure.savefig(temporary, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
+            if kind == "svg":
+                drawn = temporary.read_text(encoding="utf-8")
+                temporary.write_text(_NOT_XML.sub("\ufffd", drawn), encoding="utf-8")
             temporary.replace(path)
         except OSError as error:
             raise OutputError(f"{path}: could not be written ({error.strerror or error})") from error

@@ -12,6 +12,7 @@ from typing import Any
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.errors import FormatError, InputError, OutputError
+from polyseme.formats.detect import ModelPath
 from polyseme.search import Advance
 from polyseme.search.shard import ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
@@ -34,7 +35,7 @@ class Builder:
         corpus: Corpus,
         folder: Path,
         *,
-        model: str,
+        model: ModelPath,
         layers: LayerChoice,
         compression: Compression,
         words: Collection[str] | None,
@@ -74,7 +75,7 @@ class Builder:
         }
         self._manifest = self._begin(model, resume=resume, append=append)
 
-    def _begin(self, model: str, *, resume: bool, append: bool) -> dict[str, Any]:
+    def _begin(self, model: ModelPath, *, resume: bool, append: bool) -> dict[str, Any]:
         old = read_manifest(self._folder) if append else None
         if not append and self._folder.exists():
             raise InputError(f"{self._folder}: exists already; give the name of a new folder, or --append to add to it")
@@ -112,7 +113,7 @@ class Builder:
             "format": KIND,
             "version": 1,
             **self._same,
-            "model_path": model,
+            "model_path": [str(part) for part in model] if isinstance(model, tuple) else str(model),
             "dim": self._embedder.dim,
             "run": _plain(self._run),
             "first": first,

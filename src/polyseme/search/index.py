@@ -14,6 +14,7 @@ from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
 from polyseme.errors import InputError
+from polyseme.formats.detect import ModelPath
 from polyseme.search import Advance, vectors
 from polyseme.search.build import Builder, read_manifest
 from polyseme.search.shard import Shard
@@ -47,7 +48,8 @@ class OccurrenceIndex:
     Args:
         path: Its folder.
         embedder: Turns queries into vectors; must be of the model that the index was built with. Without one that
-            model is loaded, from where it was then, at the first query.
+            model is loaded at the first query.
+        model: Where it is now, as `load` takes it; by default where it was when the index was built.
         verify: Read every file once and compare it with its checksum.
 
     Example:
@@ -55,8 +57,16 @@ class OccurrenceIndex:
         >>> index.nearest(["He", "sat", "on", "the", "bank"], 4, k=10)  # doctest: +SKIP
     """
 
-    def __init__(self, path: str | Path, embedder: Embedder | None = None, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        embedder: Embedder | None = None,
+        *,
+        model: ModelPath | None = None,
+        verify: bool = True,
+    ) -> None:
         self.path = Path(path)
+        self._model = model
         self._manifest = read_manifest(self.path)
         self._shards = [Shard(self.path / facts["name"], facts, verify=verify) for facts in self._manifest["shards"]]
         self._embedder = None if embedder is None else self._checked(embedder)
@@ -74,7 +84,7 @@ class OccurrenceIndex:
         sample: float = 1.0,
         resume: bool = False,
         append: bool = False,
-        model: str = "",
+        model: ModelPath = "",
         shard_bytes: int = 128 << 20,
         advance: Advance | None = None,
     ) -> "OccurrenceIndex":
@@ -90,7 +100,7 @@ class OccurrenceIndex:
             sample: Only this share of the occurrences, always the same ones.
             resume: Go on where an interrupted build of the same text stopped.
             append: Add to the index.
-            model: Where the model came from, for queries later.
+            model: Where the model came from, for queries later. Paths count from here: give whole ones.
             shard_bytes: Memory for vectors before they are stored.
             advance: Told of tokens done and of the share of the corpus read.
         """
@@ -134,7 +144,8 @@ class OccurrenceIndex:
     def embedder(self) -> Embedder:
         """What turns queries into vectors."""
         if self._embedder is None:
-            model = self._manifest["model_path"]
+            stored = self._manifest["model_path"]
+            model = self._model or (tuple(stored) if isinstance(stored, list) else stored)
             if not model:
                 raise InputError(f"{self.path}: does not say where its model is; give the model it was built with")
             self._embedder = self._checked(load(model, precision=self._manifest["precision"]))

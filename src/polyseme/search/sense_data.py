@@ -63,6 +63,7 @@ def read_senses(path: Path) -> Iterator[TaggedSentence]:
         for line in lines:
             if line.strip():
                 tokens, tags = _sentence(line, lines.place)
+                tokens = [lines.repairs.mend(token, lines.place) for token in tokens]  # JSON may escape what is no text
                 yield TaggedSentence(tokens, tags, min(1.0, stream.tell() / size))
 
 

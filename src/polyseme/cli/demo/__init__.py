@@ -60,8 +60,12 @@ def demo(
 
     Example: polyseme demo
     """
+    from polyseme import plots
     from polyseme.formats.detect import bundled_names
+    from polyseme.search.vectors import faiss
 
+    plots.check_path("play.png")  # or say now that something is not installed
+    faiss()
     if output.exists():
         raise OutputError(f"{output}: exists already; give another folder with -o, or remove it")
     output.mkdir(parents=True)
