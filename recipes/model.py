@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks import senses
 from polyseme.cli.train_progress import TrainingDisplay
 from polyseme.embed.load import load
-from polyseme.errors import PolysemeError
+from polyseme.errors import InputError, PolysemeError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
@@ -38,6 +38,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     settings = tomllib.loads((ROOT / recipe.name / "settings.toml").read_text("utf-8"))
     trained = recipe.work / "model"
     unfinished = trained.with_name("model.training")
+    _check_origin(recipe, settings, begun=trained.exists() or unfinished.exists())
     if unfinished.exists() or not trained.exists():
         with TrainingDisplay() as display:
             outcome = train(
@@ -52,31 +53,66 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
             raise SystemExit(f"{trained}: interrupted; run the same command to go on")
     target = recipe.work / recipe.name
     measured = recipe.work / "measured.json"
-    if not measured.exists() or measured.stat().st_mtime_ns < (trained / native.WEIGHTS).stat().st_mtime_ns:
+    of = {"weights": _sha256(trained / native.WEIGHTS), "storage": settings["storage"]}
+    if not target.exists() or not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
         shutil.rmtree(target, ignore_errors=True)
         native.write(open_model(trained), target, storage=settings["storage"])
-        measured.write_text(json.dumps(_measure(recipe, trained, target), indent=1), encoding="utf-8")
+        _write(measured, json.dumps({"of": of, **_measure(recipe, trained, target)}, indent=1))
+    stored = open_model(target)
     facts = {
         "sources": json.loads((recipe.work / "sources.json").read_text("utf-8")),
         "settings": settings,
         "metrics": [json.loads(line) for line in (trained / "metrics.jsonl").read_text("utf-8").splitlines()],
         **json.loads(measured.read_text("utf-8")),
-        "config": open_model(target).config,
+        "config": stored.config,
         "bytes": sum(path.stat().st_size for path in target.iterdir()),
     }
-    more = ROOT / recipe.name / "figures.md"  # what was measured on data that is not part of the recipe
-    text = card(recipe, facts, more.read_text("utf-8") if more.exists() else "")
-    (target / native.CARD).write_text(text, encoding="utf-8")
-    final = place / recipe.name
+    _write(target / native.CARD, card(recipe, facts, _further_figures(recipe, stored.fingerprint())))
+    final, new = place / recipe.name, recipe.work / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(target, new)
+    place.mkdir(exist_ok=True)
     shutil.rmtree(final, ignore_errors=True)
-    final.parent.mkdir(exist_ok=True)
-    shutil.copytree(target, final)
+    new.rename(final)
     files = sorted(path for path in place.glob("*/*") if path.is_file())
-    sums = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place).as_posix()}\n" for path in files
-    ]
-    (place / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")  # as sha256sum --check reads it
+    sums = [f"{_sha256(path)}  {path.relative_to(place).as_posix()}\n" for path in files]
+    _write(place / "SHA256SUMS", "".join(sums))  # as sha256sum --check reads it
     return final
+
+
+def _check_origin(recipe: Recipe, settings: dict[str, Any], *, begun: bool) -> None:
+    """Keep what a model is trained with and on, so that its card never tells of something else."""
+    record = recipe.work / "origin.json"
+    origin = {"train": settings["train"], "sources": _sha256(recipe.work / "sources.json")}
+    if not begun:
+        _write(record, json.dumps(origin, indent=1))
+    elif not record.exists() or json.loads(record.read_text("utf-8")) != origin:
+        raise InputError(
+            f"{recipe.work / 'model'}: was trained with other settings, or on another text, than settings.toml and "
+            "work/sources.json tell of now; put those back, or remove work/model and work/model.training to train anew"
+        )
+
+
+def _further_figures(recipe: Recipe, fingerprint: str) -> str:
+    """What was measured of this model on data that is not part of the recipe, by hand, in ``figures.md``."""
+    path = ROOT / recipe.name / "figures.md"
+    if not path.exists():
+        return ""
+    head, _, figures = path.read_text("utf-8").partition("\n\n")
+    if head != f"Of model {fingerprint}.":
+        sys.stderr.write(f"{path.name}: is not of model {fingerprint}, left out of the card\n")
+        return ""
+    return figures
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(path.name + ".partial")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
 
 
 def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
@@ -92,7 +128,7 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
 
 
 def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
-    """Text that no part of was trained on, cut into tokens as the training text was."""
+    """Text whose sentences were left out of the training text, cut into tokens as that was."""
     texts = {}
     for source in recipe.evaluation:
         path = recipe.work / f"{source.name}.txt"

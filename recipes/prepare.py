@@ -46,10 +46,12 @@ def prepare(recipe: Recipe, *, limit: int | None = None) -> dict[str, object]:
 
     Args:
         recipe: Its sources; archives are kept in ``work/downloads``.
-        limit: Read only so many documents of each source, to try things out.
+        limit: Read only so many documents of each source, to try things out; what comes of it is written to
+            ``work/trial``.
     """
-    work = recipe.work
-    archives = {s.file: fetch(s, work / "downloads") for s in (*recipe.sources, *recipe.evaluation)}
+    work = recipe.work if limit is None else recipe.work / "trial"
+    work.mkdir(parents=True, exist_ok=True)
+    archives = {s.file: fetch(s, recipe.work / "downloads") for s in (*recipe.sources, *recipe.evaluation)}
     evaluation = frozenset(
         line
         for source in recipe.evaluation
@@ -152,7 +154,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.prepare", description=__doc__.splitlines()[0])
     parser.add_argument("recipe", help="the folder's name, such as english-small")
-    parser.add_argument("--limit", type=int, help="read only so many documents of each source, to try things out")
+    parser.add_argument("--limit", type=int, help="read only so many documents of each source, into work/trial")
     given = parser.parse_args()
     try:
         summary = prepare(load_recipe(given.recipe), limit=given.limit)

@@ -8,6 +8,7 @@ import pytest
 from chains import Chain, write
 
 import polyseme
+from polyseme.errors import InputError
 from recipes import model, sources
 from recipes.sources import Recipe, Source
 
@@ -51,7 +52,8 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
         licence="none",
         what="A chain of syllables.",
     )
-    made = model.make(Recipe("martian-small", "en", (source,)), place=tmp_path / "bundled")
+    recipe = Recipe("martian-small", "en", (source,))
+    made = model.make(recipe, place=tmp_path / "bundled")
     assert polyseme.load(made).dim == 16
     card = (made / "README.md").read_text(encoding="utf-8")
     assert "| A chain of syllables. | pypi: chain 1.0 | none | 2,000 |" in card
@@ -63,7 +65,24 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     # Nothing is trained or measured again when it is done; further figures come into the card.
     done = [work / "model/metrics.jsonl", work / "measured.json", work / "martian-small/model.safetensors"]
     times = [path.stat().st_mtime_ns for path in done]
-    (work.parent / "figures.md").write_text("Martians agree in 3 of 4 cases.\n", encoding="utf-8")
-    model.make(Recipe("martian-small", "en", (source,)), place=tmp_path / "bundled")
-    assert [path.stat().st_mtime_ns for path in done] == times
-    assert "\n\nMartians agree in 3 of 4 cases.\n\n## What to expect" in (made / "README.md").read_text("utf-8")
+    figures = "Martians agree in 3 of 4 cases.\n"
+    fingerprint = polyseme.load(made).model.fingerprint()
+    for name, shown in (("another", False), (fingerprint, True)):
+        (work.parent / "figures.md").write_text(f"Of model {name}.\n\n{figures}", encoding="utf-8")
+        model.make(recipe, place=tmp_path / "bundled")
+        assert [path.stat().st_mtime_ns for path in done] == times
+        assert (f"\n\n{figures}\n## What to expect" in (made / "README.md").read_text("utf-8")) == shown
+    # Stored otherwise it is measured again; trained otherwise it is another model.
+    (work.parent / "settings.toml").write_text(SETTINGS.replace("int8", "bfloat16"), encoding="utf-8")
+    model.make(recipe, place=tmp_path / "bundled")
+    assert "Stored as\nbfloat16" in (made / "README.md").read_text("utf-8")
+    now = [path.stat().st_mtime_ns for path in done]
+    assert now[0] == times[0]
+    assert now[1] > times[1]
+    (work.parent / "settings.toml").write_text(SETTINGS.replace("epochs = 1", "epochs = 9"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"was trained with other settings, or on another text, than settings\.toml"):
+        model.make(recipe, place=tmp_path / "bundled")
+    (work.parent / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    (work / "sources.json").write_text(json.dumps({**facts, "heldout": {}}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"put those back, or remove work/model"):
+        model.make(recipe, place=tmp_path / "bundled")
