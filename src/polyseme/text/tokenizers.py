@@ -54,17 +54,24 @@ def check_dictionary(dictionary: Dictionary | None, tokenizer: str | None) -> No
 
 
 def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[str]:
-    """The words of one Chinese sentence as jieba finds them, whitespace (also U+3000) left out.
+    """The words of one Chinese sentence that jieba's dictionary has, whitespace (also U+3000) left out.
 
-    A dictionary comes before jieba, which cuts only what stands between its words. Adding words to jieba's own
-    dictionary would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
+    Between them characters stand alone. jieba would guess at words it does not know; too many of those are none (他开,
+    树有, 事不归), they hide the word that is asked for, and they double the unknown words of a language model.
+
+    A dictionary of one's own comes before jieba's, which cuts only what stands between its words. Adding words to jieba's
+    would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
 
     Example:
-        >>> chinese_words("他来到了网易杭研大厦。")
-        ['他', '来到', '了', '网易', '杭研', '大厦', '。']
+        >>> chinese_words("他开着车来到了银行。")
+        ['他', '开', '着', '车', '来到', '了', '银行', '。']
     """
-    pieces = rjieba.cut(sentence) if dictionary is None else dictionary.cut(sentence, rjieba.cut)
+    pieces = _known_words(sentence) if dictionary is None else dictionary.cut(sentence, _known_words)
     return [word for word in mend(pieces) if not word.isspace()]
+
+
+def _known_words(text: str) -> list[str]:
+    return rjieba.cut(text, hmm=False)
 
 
 _PARTS: dict[Tokenizer, tuple[Callable[[str], list[str]], Callable[[str], list[str]]]] = {
