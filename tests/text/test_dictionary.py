@@ -28,8 +28,8 @@ class TestCutting:
     def test_names_that_jieba_glues_to_the_next_word(self) -> None:
         names = Dictionary(["玄德", "操", "曹操"])
         assert chinese_words("玄德甚喜。操大怒曰") == ["玄德甚", "喜", "。", "操大怒", "曰"]
-        assert chinese_words("玄德甚喜。操大怒曰", names) == ["玄德", "甚喜", "。", "操", "大怒", "曰"]
-        assert chinese_words("曹操引兵，操练人马", names) == ["曹操", "引兵", "，", "操", "练", "人马"]
+        assert chinese_words("玄德甚喜。操大怒曰", names) == ["玄德", "甚", "喜", "。", "操", "大", "怒", "曰"]
+        assert chinese_words("曹操引兵，操练人马", names) == ["曹操", "引", "兵", "，", "操", "练", "人马"]
 
     def test_a_longer_word_keeps_its_characters_from_a_shorter_one(self) -> None:
         assert chinese_words("操练人马", Dictionary(["操", "操练"])) == ["操练", "人马"]
@@ -139,11 +139,11 @@ class TestUse:
         (tmp_path / "novel.jsonl").write_text('{"text": "玄德甚喜。"}\n["玄德甚", "喜"]\n', encoding="utf-8")
         corpus = Corpus([tmp_path / "novel.txt", tmp_path / "novel.jsonl"], tokenize="zh", dictionary=names)
         assert [sentence.tokens for sentence in corpus] == [
-            ["玄德", "甚喜", "。"],
-            ["玄德", "甚喜", "。"],
+            ["玄德", "甚", "喜", "。"],
+            ["玄德", "甚", "喜", "。"],
             ["玄德甚", "喜"],  # tokens stay as they are
         ]
-        assert marked("玄德甚喜，[操]曰", "zh", names) == (["玄德", "甚喜", "，", "操", "曰"], 3)
+        assert marked("玄德甚喜，[操]曰", "zh", names) == (["玄德", "甚", "喜", "，", "操", "曰"], 4)
 
     @pytest.mark.parametrize(
         ("tokenize", "what"), [(None, "text that is cut already"), ("en", "the tokenizer 'en'"), ("char", "'char'")]

@@ -26,11 +26,15 @@ def test_english_text() -> None:
 def test_chinese_text() -> None:
     text = "\u3000\u3000他来到了网易杭研大厦。“走吧！”他说：用 Mac OS 吗？\n\n好"
     assert tokenize(text, "zh") == [
-        ["他", "来到", "了", "网易", "杭研", "大厦", "。"],
+        ["他", "来到", "了", "网易", "杭", "研", "大厦", "。"],
         ["“", "走", "吧", "！", "”"],
         ["他", "说", "：", "用", "Mac", "OS", "吗", "？"],
         ["好"],
     ]
+
+
+def test_chinese_words_are_not_guessed_at() -> None:
+    assert chinese_words("他开着一辆旧卡车。") == ["他", "开", "着", "一辆", "旧", "卡车", "。"]
 
 
 def test_chinese_words_do_not_part_a_character() -> None:

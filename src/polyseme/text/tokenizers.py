@@ -63,8 +63,8 @@ def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[s
     would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
 
     Example:
-        >>> chinese_words("他开着车来到了银行。")
-        ['他', '开', '着', '车', '来到', '了', '银行', '。']
+        >>> chinese_words("这件事不归银行管。")
+        ['这件', '事', '不', '归', '银行', '管', '。']
     """
     pieces = _known_words(sentence) if dictionary is None else dictionary.cut(sentence, _known_words)
     return [word for word in mend(pieces) if not word.isspace()]
