@@ -2,18 +2,21 @@
 
 Run: python -m benchmarks.senses MODEL [--language en|zh] [--json]
 
-benchmarks/sense_pairs holds pairs of sentences around one ambiguous word, written for this purpose, half of them with
-the same sense and half with different ones. The AUC is the chance that a pair of the same sense is more similar than a
-pair of different senses; 0.5 is blind, as layer 0 is by construction, since it sees the word alone.
+Two sets of sentences were written for this purpose. benchmarks/sense_sentences holds sentences of words in two senses,
+five each, as they come to mind; every two sentences of a word are a pair. benchmarks/sense_pairs holds pairs that are
+hard: many of different senses share other words, and those of the same sense hardly any, so that words in common
+mislead (their share scores 0.31 in English and 0.34 in Chinese), and random weights score below 0.5 as well.
 
-Many pairs of different senses share other words, and those of the same sense hardly any, so that words in common
-mislead: their share scores 0.31 (English) and 0.34 (Chinese), and random weights score below 0.5 as well.
+The AUC is the chance that a pair of the same sense is more similar than a pair of different senses; 0.5 is blind, as
+layer 0 is by construction, since it sees the word alone.
 """
 
 import argparse
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +27,10 @@ from polyseme import Embedder, load
 from polyseme.errors import FormatError, InputError, PolysemeError
 from polyseme.text.tokenizers import Tokenizer, tokenized
 
-FOLDER = Path(__file__).parent / "sense_pairs"
+FOLDER = Path(__file__).parent
 LANGUAGES: dict[Tokenizer, str] = {"en": "english", "zh": "chinese"}
-COLUMNS = ["word", "sentence 1", "sentence 2", "label"]
+PAIR = ["word", "sentence 1", "sentence 2", "label"]
+SENTENCE = ["word", "sense", "sentence"]
 DRAWS, SEED = 10_000, 0
 
 Numbers = NDArray[np.float64]
@@ -37,7 +41,7 @@ Labels = NDArray[np.bool_]
 class Occurrence:
     """A token in its sentence."""
 
-    tokens: list[str]
+    tokens: tuple[str, ...]
     position: int
 
 
@@ -80,36 +84,53 @@ def language_of(model: str) -> Tokenizer:
     return found[0]
 
 
+def read_sets(language: Tokenizer) -> dict[str, list[Pair]]:
+    """The pairs of both sets, under what there is to say of them."""
+    name = f"{LANGUAGES[language]}.tsv"
+    return {
+        "every two sentences of a word": read_sentences(FOLDER / "sense_sentences" / name, language),
+        "hard pairs": read_pairs(FOLDER / "sense_pairs" / name, language),
+    }
+
+
+def read_sentences(path: Path, language: Tokenizer) -> list[Pair]:
+    """Read and tokenise sentences, tab-separated `SENTENCE` under a header, and pair every two of a word."""
+    by_word: dict[str, list[tuple[str, Occurrence]]] = {}
+    for where, (word, sense, text) in _rows(path, SENTENCE):
+        by_word.setdefault(word, []).append((sense, _occurrence(word, text, language, where)))
+    return _of_both_kinds(
+        path,
+        [
+            Pair(word, (one, two), sense == other)
+            for word, some in by_word.items()
+            for (sense, one), (other, two) in combinations(some, 2)
+        ],
+    )
+
+
 def read_pairs(path: Path, language: Tokenizer) -> list[Pair]:
-    """Read and tokenise pairs: tab-separated `COLUMNS` under a header of these names."""
-    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    if lines[:1] != [COLUMNS]:
-        raise FormatError(f"{path}, line 1: got {lines[:1]}, expected the header {COLUMNS}, separated by tabs")
+    """Read and tokenise pairs: tab-separated `PAIR` under a header of these names."""
     pairs = []
-    for number, line in enumerate(lines[1:], start=2):
-        where = f"{path}, line {number}"
-        if len(line) != len(COLUMNS):
-            raise FormatError(f"{where}: got {len(line)} columns, expected {len(COLUMNS)}, separated by tabs")
-        word, one, two, label = line
+    for where, (word, one, two, label) in _rows(path, PAIR):
         if label not in ("same", "different"):
             raise FormatError(f"{where}: the label is {label!r}, expected 'same' or 'different'")
         occurrences = _occurrence(word, one, language, where), _occurrence(word, two, language, where)
         pairs.append(Pair(word, occurrences, label == "same"))
-    if len({pair.same for pair in pairs}) != 2:
-        raise FormatError(f"{path}: got {len(pairs)} pairs, expected some with the label 'same' and some 'different'")
-    return pairs
+    return _of_both_kinds(path, pairs)
 
 
 def similarities(embedder: Embedder, pairs: list[Pair]) -> dict[str, Numbers]:
     """The cosines of the pairs by layer: its number, or "mean" of all."""
-    occurrences = [occurrence for pair in pairs for occurrence in pair.occurrences]
+    occurrences = dict.fromkeys(occurrence for pair in pairs for occurrence in pair.occurrences)
+    rows = {occurrence: row for row, occurrence in enumerate(occurrences)}
     arrays = embedder.embed([occurrence.tokens for occurrence in occurrences])
     chosen = [array[:, occurrence.position] for array, occurrence in zip(arrays, occurrences, strict=True)]
-    vectors = np.stack(chosen).astype(np.float64)  # (2 x pairs, L, D)
-    vectors = np.concatenate([vectors, vectors.mean(axis=1, keepdims=True)], axis=1)  # (2 x pairs, L + 1, D)
+    vectors = np.stack(chosen).astype(np.float64)  # (occurrences, L, D)
+    vectors = np.concatenate([vectors, vectors.mean(axis=1, keepdims=True)], axis=1)  # (occurrences, L + 1, D)
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    first, second = ([rows[pair.occurrences[side]] for pair in pairs] for side in (0, 1))
     # Beyond the sixth decimal is rounding of float32, which must not break the ties of layer 0.
-    cosines = (vectors[0::2] * vectors[1::2]).sum(axis=2).round(6)  # (pairs, L + 1)
+    cosines = (vectors[first] * vectors[second]).sum(axis=2).round(6)  # (pairs, L + 1)
     return dict(zip([*map(str, range(embedder.layers)), "mean"], cosines.T, strict=True))
 
 
@@ -118,24 +139,34 @@ def auc(scores: Numbers, same: Labels) -> float:
     return float(_wins(scores, same).mean())
 
 
-def interval(scores: Numbers, same: Labels) -> tuple[float, float]:
-    """The 95% bootstrap interval of the AUC: pairs of each label are drawn anew, as many as there are."""
+def interval(scores: Numbers, same: Labels, words: list[str]) -> tuple[float, float]:
+    """The 95% bootstrap interval of the AUC: words are drawn anew, as many as there are, each with all its pairs."""
     wins = _wins(scores, same)
-    random = np.random.default_rng(SEED)
-    # How often each pair is drawn stands for the draw itself: (draws, same) and (draws, different).
-    rows, columns = (random.multinomial(size, np.full(size, 1 / size), DRAWS) for size in wins.shape)
-    drawn = ((rows @ wins) * columns).sum(axis=1) / wins.size
-    low, high = np.quantile(drawn, (0.025, 0.975))
+    names, member = np.unique(words, return_inverse=True)
+    drawn = np.random.default_rng(SEED).multinomial(len(names), np.full(len(names), 1 / len(names)), DRAWS)
+    # How often each pair is drawn: (draws, same) and (draws, different).
+    rows, columns = drawn[:, member[same]], drawn[:, member[~same]]
+    found = ((rows @ wins) * columns).sum(axis=1) / (rows.sum(axis=1) * columns.sum(axis=1))
+    low, high = np.quantile(found, (0.025, 0.975))
     return float(low), float(high)
 
 
 def measure(embedder: Embedder, pairs: list[Pair]) -> list[Figures]:
     """The figures of every layer and of their mean."""
-    same = np.array([pair.same for pair in pairs])
+    same, words = np.array([pair.same for pair in pairs]), [pair.word for pair in pairs]
     return [
-        Figures(layer, auc(scores, same), *interval(scores, same), scores[same].mean(), scores[~same].mean())
+        Figures(layer, auc(scores, same), *interval(scores, same, words), scores[same].mean(), scores[~same].mean())
         for layer, scores in similarities(embedder, pairs).items()
     ]
+
+
+def report(embedder: Embedder, language: Tokenizer) -> str:
+    """The figures of both sets in Markdown."""
+    parts = []
+    for what, pairs in read_sets(language).items():
+        words = {pair.word for pair in pairs}
+        parts.append(f"{len(pairs)} pairs of {len(words)} words, {what}:\n\n{table(measure(embedder, pairs))}")
+    return "\n\n".join(parts)
 
 
 def table(figures: list[Figures]) -> str:
@@ -156,15 +187,37 @@ def main() -> None:
     given = parser.parse_args()
     try:
         language = given.language or language_of(given.model)
-        pairs = read_pairs(FOLDER / f"{LANGUAGES[language]}.tsv", language)
-        figures = measure(load(given.model), pairs)
+        embedder = load(given.model)
+        if given.json:
+            sets = {
+                what: [asdict(row) for row in measure(embedder, pairs)] for what, pairs in read_sets(language).items()
+            }
+            say(json.dumps({"model": given.model, "language": language, "sets": sets}, ensure_ascii=False))
+        else:
+            say(f"{given.model} ({language})\n\n{report(embedder, language)}")
     except PolysemeError as error:
         parser.exit(2, f"{error}\n")
-    facts = {"model": given.model, "language": language, "pairs": len(pairs), "words": len({p.word for p in pairs})}
-    if given.json:
-        say(json.dumps({**facts, "layers": [asdict(row) for row in figures]}, ensure_ascii=False))
-    else:
-        say(f"{given.model}: {facts['pairs']} pairs of {facts['words']} words ({language})\n\n{table(figures)}")
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a tab-separated file, and where each stands."""
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    if lines[:1] != [columns]:
+        raise FormatError(f"{path}, line 1: got {lines[:1]}, expected the header {columns}, separated by tabs")
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(columns):
+            raise FormatError(
+                f"{path}, line {number}: got {len(line)} columns, expected {len(columns)}, separated by tabs"
+            )
+        yield f"{path}, line {number}", line
+
+
+def _of_both_kinds(path: Path, pairs: list[Pair]) -> list[Pair]:
+    """Pairs of which each word has some of the same sense and some of different senses."""
+    for word in {pair.word: None for pair in pairs} or ("",):
+        if len({pair.same for pair in pairs if pair.word == word}) != 2:
+            raise FormatError(f"{path}: expected pairs of {word!r} of the same sense and of different senses")
+    return pairs
 
 
 def _occurrence(word: str, text: str, language: Tokenizer, where: str) -> Occurrence:
@@ -174,7 +227,7 @@ def _occurrence(word: str, text: str, language: Tokenizer, where: str) -> Occurr
     tokens = sentences[0]
     if (count := tokens.count(word)) != 1:
         raise FormatError(f"{where}: {word!r} is {count} tokens of {' '.join(tokens)!r}, expected one; reword it")
-    return Occurrence(tokens, tokens.index(word))
+    return Occurrence(tuple(tokens), tokens.index(word))
 
 
 def _wins(scores: Numbers, same: Labels) -> Numbers:

@@ -11,7 +11,7 @@ def card(recipe: Recipe, facts: Mapping[str, Any], more: str) -> str:
 
     Args:
         recipe: What made the model.
-        facts: Sources, settings, metrics, perplexities, the table of senses, the configuration, the size in bytes.
+        facts: Sources, settings, metrics, perplexities, the tables of senses, the configuration, the size in bytes.
         more: Further figures, in Markdown.
     """
     sources, config, metrics = facts["sources"], facts["config"], facts["metrics"]
@@ -66,7 +66,7 @@ Perplexity over the full softmax; the average is the mean of the two directions.
 
 Pairs of sentences around one ambiguous word, same sense or not (`python -m benchmarks.senses {recipe.name}`): the
 AUC is the chance that a pair of one sense is more similar than a pair of two. Layer 0 sees no context and gives 0.5 by
-construction.
+construction. Hard pairs are those in which words in common mislead; their share alone would score about 0.3.
 
 {facts["senses"]}
 

@@ -123,7 +123,7 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
             for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
             for kind, folder in (("", stored), (", weights in float32", trained))
         },
-        "senses": _senses(recipe, stored),
+        "senses": senses.report(load(stored), recipe.tokenizer),
     }
 
 
@@ -141,12 +141,6 @@ def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
         path.write_text("".join(lines), encoding="utf-8")
         texts[source.name] = path
     return texts
-
-
-def _senses(recipe: Recipe, model: Path) -> str:
-    language = recipe.tokenizer
-    pairs = senses.read_pairs(senses.FOLDER / f"{senses.LANGUAGES[language]}.tsv", language)
-    return senses.table(senses.measure(load(model), pairs))
 
 
 def main() -> int:

@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from tiny import tiny_model
 
 from benchmarks import senses
-from benchmarks.senses import FOLDER, LANGUAGES, auc, interval, language_of, measure, read_pairs, similarities, table
+from benchmarks.senses import (
+    FOLDER,
+    LANGUAGES,
+    auc,
+    interval,
+    language_of,
+    measure,
+    read_pairs,
+    read_sentences,
+    report,
+    similarities,
+    table,
+)
 from polyseme import Embedder
 from polyseme.errors import FormatError, InputError
 
@@ -20,7 +32,12 @@ HEADER = "word\tsentence 1\tsentence 2\tlabel\n"
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def pairs(request):
-    return read_pairs(FOLDER / f"{LANGUAGES[request.param]}.tsv", request.param)
+    return read_pairs(FOLDER / "sense_pairs" / f"{LANGUAGES[request.param]}.tsv", request.param)
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def natural(request):
+    return read_sentences(FOLDER / "sense_sentences" / f"{LANGUAGES[request.param]}.tsv", request.param)
 
 
 def test_pairs_are_many_and_balanced(pairs):
@@ -31,6 +48,13 @@ def test_pairs_are_many_and_balanced(pairs):
         assert set(counts) == {pair.word for pair in pairs}
         assert min(counts.values()) >= 2
     assert len({pair.word for pair in pairs}) >= 25
+
+
+def test_every_two_sentences_of_a_word_are_a_pair(natural):
+    assert len({pair.word for pair in natural}) == 16
+    assert len({occurrence for pair in natural for occurrence in pair.occurrences}) == 160  # none is twice
+    assert Counter(pair.same for pair in natural) == {True: 16 * 20, False: 16 * 25}
+    assert len(set(natural)) == len(natural)
 
 
 def test_sentences_are_of_natural_length_and_none_is_twice(pairs):
@@ -69,11 +93,18 @@ def test_a_file_says_where_it_is_wrong(tmp_path: Path):
             HEADER + "bank\tA bank is here. It is shut.\tThe bank.\tsame\n",
             f"{path}, line 2: 'A bank is here. It is shut.' is 2 sentences, expected one",
         ),
-        (HEADER + "bank\tA bank.\tThe bank.\tsame\n", f"{path}: got 1 pairs, expected some with the label 'same'"),
+        (
+            HEADER + "bank\tA bank.\tThe bank.\tsame\n",
+            f"{path}: expected pairs of 'bank' of the same sense and of different senses",
+        ),
+        (HEADER, f"{path}: expected pairs of '' of the same sense"),
     ]:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(FormatError, match=re.escape(message)):
             read_pairs(path, "en")
+    path.write_text("word\tsense\tsentence\nbank\triver\tA bank.\nbank\tmoney\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=re.escape(f"{path}, line 3: got 2 columns, expected 3")):
+        read_sentences(path, "en")
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2).filter(lambda r: len({s for _, s in r}) == 2))
@@ -88,16 +119,17 @@ def test_auc_is_that_of_a_double_loop(rows):
     assert auc(scores, same) == pytest.approx(total / count, abs=1e-12)
 
 
-def test_interval_is_that_of_drawing_pairs_one_by_one():
+def test_interval_is_that_of_drawing_words_one_by_one():
     random = np.random.default_rng(5)
-    same = np.arange(60) < 30
-    scores = random.normal(size=60) + 0.8 * same
-    drawn = [
-        auc(scores[np.concatenate([random.choice(30, 30), 30 + random.choice(30, 30)])], same) for _ in range(4000)
-    ]
-    assert interval(scores, same) == pytest.approx(np.quantile(drawn, (0.025, 0.975)), abs=0.01)
-    assert interval(scores, same) == interval(scores, same)
-    assert interval(same.astype(float), same) == (1, 1)
+    same, words = np.arange(80) % 2 == 0, [f"w{number // 4}" for number in range(80)]
+    scores = random.normal(size=80) + 0.8 * same
+    drawn = []
+    for _ in range(4000):
+        rows = np.concatenate([np.arange(4 * word, 4 * word + 4) for word in random.choice(20, 20)])
+        drawn.append(auc(scores[rows], same[rows]))
+    assert interval(scores, same, words) == pytest.approx(np.quantile(drawn, (0.025, 0.975)), abs=0.01)
+    assert interval(scores, same, words) == interval(scores, same, words)
+    assert interval(same.astype(float), same, words) == (1, 1)
 
 
 def test_layer_0_is_blind_and_the_others_are_not(pairs):
@@ -141,13 +173,17 @@ def test_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["senses", "english-tiny", "--json"])
     senses.main()
     found = json.loads(capsys.readouterr().out)
-    pairs = read_pairs(FOLDER / "english.tsv", "en")
-    assert (found["model"], found["language"], found["pairs"]) == ("english-tiny", "en", len(pairs))
-    assert [row["layer"] for row in found["layers"]] == ["0", "1", "2", "mean"]
+    assert (found["model"], found["language"]) == ("english-tiny", "en")
+    assert list(found["sets"]) == ["every two sentences of a word", "hard pairs"]
+    for rows in found["sets"].values():
+        assert [row["layer"] for row in rows] == ["0", "1", "2", "mean"]
 
     monkeypatch.setattr(sys, "argv", ["senses", "tiny", "--language", "en"])
     senses.main()
-    assert table(measure(Embedder(tiny_model(softmax=False)), pairs)) in capsys.readouterr().out
+    embedder, printed = Embedder(tiny_model(softmax=False)), capsys.readouterr().out
+    assert report(embedder, "en") in printed
+    pairs = read_pairs(FOLDER / "sense_pairs/english.tsv", "en")
+    assert f"120 pairs of 30 words, hard pairs:\n\n{table(measure(embedder, pairs))}" in printed
 
     monkeypatch.setattr(sys, "argv", ["senses", "tiny"])
     with pytest.raises(SystemExit, match="2"):

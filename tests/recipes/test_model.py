@@ -58,7 +58,7 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     card = (made / "README.md").read_text(encoding="utf-8")
     assert "| A chain of syllables. | pypi: chain 1.0 | none | 2,000 |" in card
     assert "| held-out text | " in card
-    assert "| 0 | 0.500 |" in card
+    assert card.count("| 0 | 0.500 |") == 2
     assert not list(tmp_path.glob("**/*.training"))
     digest = hashlib.sha256((made / "model.safetensors").read_bytes()).hexdigest()
     assert f"{digest}  martian-small/model.safetensors\n" in (tmp_path / "bundled/SHA256SUMS").read_text("utf-8")
