@@ -104,6 +104,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
     model.mkdir()
     refused(run("train", text, "-o", model, *MINI), "model: exists already; give the name of a new folder, or --resume")
     model.rmdir()
+    refused(run("train", text, "-o", ".", *MINI), ".: exists already; give the name of a new folder")
+    refused(run("train", text, "-o", "/", *MINI), "/: exists already; give the name of a new folder")
+    refused(run("train", "-o", ".", "--resume"), ".: exists already; give the name of a new folder, or with --resume")
+    refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: Input should be greater")
+    refused(
+        run("train", text, "-o", model, *MINI, "--layout", "rows", "--accumulate", 5000),
+        "tokens cannot be cut into 5000 rows; use layout sentences",
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "rare.txt", "single.txt", "text.txt"]
 
 

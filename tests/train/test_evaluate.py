@@ -2,13 +2,16 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from tiny import WORDS, tiny_model
 
 from polyseme.errors import InputError, MissingPart
+from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from polyseme.train import evaluate as module
-from polyseme.train.evaluate import evaluate
+from polyseme.train.evaluate import evaluate, evaluate_heldout
+from polyseme.train.text_store import BEGIN, END, TextPart, TextStore, pieces
 
 SENTENCES = [["the", "river", "bank"], [], ["unheard"], ["a", "of", "the", "strange", "bank"]]
 
@@ -46,6 +49,21 @@ def test_a_long_sentence_is_measured_in_pieces(monkeypatch: pytest.MonkeyPatch) 
     model = tiny_model()
     long = ["the", "river", "bank", "a"] * 3
     assert evaluate(model, [long]) == evaluate(model, [long[:4]] * 3)
+
+
+@pytest.mark.parametrize("longest", [5, 7, 400])
+def test_pieces_of_heldout_sentences_lose_no_token(longest: int) -> None:
+    words = ["the", "river", "unheard", "bank"] * 5
+    model = tiny_model()
+    assert model.vocabulary is not None
+    types = {BEGIN_SENTENCE: BEGIN, END_SENTENCE: END, **{word: 2 + n for n, word in enumerate(dict.fromkeys(words))}}
+    text = np.array([BEGIN, *(types[word] for word in words), END, BEGIN, types["bank"], END], dtype=np.int32)
+    part = TextPart(text, np.array([0, 22, 25]))
+    characters = np.concatenate([model.indexer.boundaries, model.indexer.ids(list(types)[2:])]).astype(np.int32)
+    store = TextStore(part, part, characters, np.array(model.vocabulary.lookup(list(types))), model.vocabulary, {})
+    result = evaluate_heldout(model.bilm, store, pieces(part, longest), tokens=1000, batch_tokens=16)
+    assert result.tokens == 21
+    assert result.unknown_share == pytest.approx(5 / 21)
 
 
 def test_what_cannot_be_measured() -> None:

@@ -15,7 +15,7 @@ import torch
 from chains import MINI, Chain, write
 
 import polyseme
-from polyseme.errors import Diverged, FormatError, InputError
+from polyseme.errors import Diverged, FormatError, InputError, OutputError
 from polyseme.train import checkpoint, loop
 from polyseme.train.objective import Loss, Objective
 from polyseme.train.run import train
@@ -160,6 +160,39 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
         train([text], output, **_settings())
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"layout": "rows", "accumulate": 5000}, r"^a corpus of \d+ tokens cannot be cut into 5000 rows; use layout"),
+        ({"softmax": "sampled", "samples": 2048}, r"^samples is 2,048 but the vocabulary has 13 words"),
+        ({"layers": 65}, r"^setting layers: Input should be less than or equal to 64; got 65"),
+    ],
+    ids=["rows", "samples", "layers"],
+)
+def test_what_fails_before_it_learns_leaves_nothing(
+    wrong: dict[str, Any], message: str, text: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "model"
+    with pytest.raises(InputError, match=message):
+        train(text, output, **_settings(**wrong))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
+    assert train(text, output, **_settings(updates=1)).finished
+
+
+def test_a_text_is_kept_where_only_room_for_the_first_checkpoint_was_missing(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OutputError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", full)
+        with pytest.raises(OutputError, match="no room"):
+            train(text, tmp_path / "model", **_settings())
+    text.unlink()  # the resumed run needs it no more
+    assert train([], tmp_path / "model", resume=True).finished
+
+
 def test_a_damaged_checkpoint_is_named(text: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="power cut"):
         train([text], tmp_path / "model", watcher=_Stop(2), **_settings())
@@ -184,7 +217,7 @@ def test_nan_goes_back_to_the_last_good_state_with_a_lower_rate(
     watcher = _Stop(-1)
     outcome = train([text], tmp_path / "model", watcher=watcher, **_settings())
     assert outcome.finished
-    assert watcher.notes == [
+    assert [note for note in watcher.notes if "went back" in note] == [
         "the loss became nan at update 5; went back to update 5 with 0.5 of the rate",
         "the loss became nan at update 7; went back to update 7 with 0.25 of the rate",
     ]

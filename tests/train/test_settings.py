@@ -29,6 +29,16 @@ def test_presets_and_what_is_given() -> None:
         ({"cutoffs": "20,10"}, r"^cutoffs \(20, 10\) must be positive and rise"),
         ({"filters": "60:4"}, r"^a filter of width 60 does not fit into max_characters 50"),
         ({"dropout": 1.0}, r"^setting dropout: Input should be less than 1; got 1.0"),
+        # The bounds of a model's configuration.
+        ({"filters": "0:32"}, r"^setting filters: Input should be greater than or equal to 1; got 0"),
+        ({"filters": "1:2000000"}, r"^setting filters: Input should be less than or equal to 1048576; got 2000000"),
+        ({"layers": 65}, r"^setting layers: Input should be less than or equal to 64; got 65"),
+        ({"highway_layers": 65}, r"^setting highway_layers: Input should be less than or equal to 64; got 65"),
+        ({"encoder": "gated-cnn", "width": 65}, r"^setting width: Input should be less than or equal to 64; got 65"),
+        ({"character_dim": 1 << 21}, r"^setting character_dim: Input should be less than or equal to 1048576"),
+        ({"projection_dim": 1 << 21}, r"^setting projection_dim: Input should be less than or equal to 1048576"),
+        ({"hidden_dim": 1 << 21}, r"^setting hidden_dim: Input should be less than or equal to 1048576"),
+        ({"cutoffs": "10,2000000"}, r"^setting cutoffs: Input should be less than or equal to 1048576; got 2000000"),
     ],
 )
 def test_what_is_not_possible_is_named(given: dict[str, object], message: str) -> None:

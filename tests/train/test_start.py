@@ -12,6 +12,7 @@ from polyseme.errors import InputError
 from polyseme.formats import bilm_hdf5
 from polyseme.formats.detect import open_model
 from polyseme.train.run import train
+from polyseme.train.watcher import Step, Watcher
 
 LEARN: dict[str, Any] = {
     "preset": "tiny",
@@ -82,6 +83,41 @@ def test_sizes_are_settled_by_the_model_to_go_on_from(text: Path, tmp_path: Path
     with pytest.raises(InputError, match=r"^hidden_dim is settled by the model .*two_layers to go on from; leave it"):
         train([text], tmp_path / "model", start=GOLDEN / "allennlp" / "two_layers", hidden_dim=3)
     assert not (tmp_path / "model.training").exists()
+
+
+def test_options_with_weights_stay_a_pair_through_a_resume(text: Path, tmp_path: Path) -> None:
+    folder = GOLDEN / "allennlp" / "two_layers"
+    pair = folder / "options.json", str(folder / "weights.hdf5")
+    with pytest.raises(InputError, match=r"^layers is settled by the model .*options.json and .*weights.hdf5 to go on"):
+        train(text, tmp_path / "model", start=pair, layers=1)
+    with pytest.raises(InputError, match=r"^got 3 paths, expected \(options, weights\)$"):
+        train(text, tmp_path / "model", start=(*pair, "more"))  # type: ignore[arg-type]
+    settings = {**LEARN, "epochs": 2}
+
+    class _Cut(Watcher):
+        def step(self, step: Step) -> None:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(text, tmp_path / "model", start=pair, watcher=_Cut(), **settings)
+    with pytest.raises(InputError, match=r"this run was begun with start \['.*', '.*'\], not '.*two_layers'; resume"):
+        train(text, tmp_path / "model", start=folder, resume=True)
+    assert train(text, tmp_path / "model", start=pair, resume=True).finished
+    train(text, tmp_path / "other", start=folder, **settings)
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "other")]
+    assert weights[0] == weights[1]
+
+
+def test_a_softmax_that_does_not_fit_the_start_is_refused_before_the_text_is_read(text: Path, tmp_path: Path) -> None:
+    train(text, tmp_path / "first", **MINI | {"epochs": 1})
+
+    class _Counts(Watcher):
+        def counting(self, tokens: int, share: float | None) -> None:
+            raise AssertionError("the text was read")
+
+    with pytest.raises(InputError, match=r"^samples is 2,048 but the vocabulary has 13 words"):
+        train(text, tmp_path / "second", start=tmp_path / "first", softmax="sampled", watcher=_Counts(), **LEARN)
+    assert not (tmp_path / "second.training").exists()
 
 
 def test_only_lstms_with_a_full_softmax_can_be_hdf5(text: Path, tmp_path: Path) -> None:

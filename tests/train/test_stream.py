@@ -1,5 +1,6 @@
 """The order of batches."""
 
+import tracemalloc
 from itertools import islice
 
 import numpy as np
@@ -82,3 +83,28 @@ def test_a_sentence_longer_than_a_batch_stands_in_pieces() -> None:
     batches = [stream.read(places[0]) for _, places in stream.groups(0, 0)]
     assert all(isinstance(batch, SentenceBatch) and len(batch.types) <= 100 for batch in batches)
     np.testing.assert_array_equal(np.sort(np.concatenate([batch.types for batch in batches])), types)
+
+
+def test_an_epoch_keeps_a_few_bytes_a_sentence() -> None:
+    sentences = 200_000
+    starts = np.arange(sentences + 1, dtype=np.int64) * 5  # eight bytes each, which are there already
+    part = TextPart(np.zeros(sentences * 5, dtype=np.int32), starts)
+    tracemalloc.start()
+    try:
+        groups = SentenceStream(part, settings_of(batch_tokens=64), 1).groups(0, 0)
+        next(groups)
+        kept, peak = (size / sentences for size in tracemalloc.get_traced_memory())
+    finally:
+        tracemalloc.stop()
+    assert kept < 6
+    assert peak < 22
+
+
+@pytest.mark.parametrize("sentences", [3, 300, 70_000])
+def test_the_order_of_an_epoch_is_the_permutation_of_its_seed(sentences: int) -> None:
+    # So that a run begun by any version goes on with the sentences it has not seen.
+    part = TextPart(np.zeros(sentences * 2, dtype=np.int32), np.arange(sentences + 1, dtype=np.int64) * 2)
+    stream = SentenceStream(part, settings_of(batch_tokens=2, seed=4), 1)
+    wanted = np.random.default_rng([4, 1]).permutation(sentences)[:32]
+    seen = {int(places[0].numbers[0]) for _, places in islice(stream.groups(1, 0), 63)}
+    assert set(wanted.tolist()) <= seen

@@ -129,3 +129,17 @@ def test_chinese_by_words_and_by_characters(tmp_path: Path) -> None:
         assert ("天下" in model.vocabulary) == (tokenize == "zh")
         corpus = Corpus([tmp_path / "novel.txt"], tokenize=tokenize)
         assert np.isfinite(evaluate(model, [sentence.tokens for sentence in corpus]).average)
+
+
+def test_one_path_stands_for_a_list_of_one(
+    texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**MINI, "updates": 2}
+    train([texts[0]], tmp_path / "list", heldout=[texts[1]], **settings)
+    train(texts[0], tmp_path / "path", heldout=str(texts[1]), **settings)
+    monkeypatch.chdir(texts[0].parent)
+    polyseme.train("training.txt", tmp_path / "name", heldout=Path("heldout.txt"), **settings)
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("list", "path", "name")]
+    assert weights[0] == weights[1] == weights[2]
+    figures = [_measure(tmp_path / name).average for name in ("list", "path", "name")]
+    assert figures[0] == figures[1] == figures[2]

@@ -46,10 +46,11 @@ class World:
         """Sum all gradients over the processes, in place; gives the rows of all."""
         if self.size == 1:
             return rows
-        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in dense])
-        dist.all_reduce(flat)
-        for parameter, part in zip(dense, flat.split([p.numel() for p in dense]), strict=True):
-            parameter.grad = part.reshape(parameter.shape)
+        if dense:  # none where only the rows of a sampled softmax learn
+            flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in dense])
+            dist.all_reduce(flat)
+            for parameter, part in zip(dense, flat.split([p.numel() for p in dense]), strict=True):
+                parameter.grad = part.reshape(parameter.shape)
         return self._reduce_rows(rows) if by_rows else None
 
     def _reduce_rows(self, own: RowGradient | None) -> RowGradient:

@@ -11,20 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError, OutputError
-from polyseme.formats.detect import open_model
-from polyseme.formats.model import Model
-from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
-from polyseme.text.corpus import Corpus, Dictionary, Reader, Tokenizer
-from polyseme.text.vocabulary import Vocabulary
-from polyseme.train import text_store
-from polyseme.train.build import continued_model, fresh_model, softmax_kind
+from polyseme.errors import InputError
+from polyseme.formats.detect import ModelPath, open_model
+from polyseme.text.corpus import Reader, Tokenizer
+from polyseme.train import checkpoint, text_store
 from polyseme.train.distributed import World, world
 from polyseme.train.loop import Trainer
+from polyseme.train.precision import settled, without_kernel
+from polyseme.train.prepare import open_prepared, prepare
 from polyseme.train.publish import refresh
 from polyseme.train.records import BOARD
 from polyseme.train.settings import ARCHITECTURE, Preset, Settings, settings_of
-from polyseme.train.text_store import TextStore
 from polyseme.train.watcher import Watcher
 
 _MAY_CHANGE = frozenset({"checkpoint_every"})
@@ -44,16 +41,16 @@ class Outcome:
 
 
 def train(
-    corpus: Sequence[str | Path],
+    corpus: str | Path | Sequence[str | Path],
     output: str | Path,
     *,
     preset: Preset = "small",
-    heldout: Sequence[str | Path] = (),
+    heldout: str | Path | Sequence[str | Path] = (),
     reader: Reader = "auto",
     tokenize: Tokenizer | None = None,
     dictionary: str | Path | None = None,
     stop_words: str | Path | None = None,
-    start: str | Path | None = None,
+    start: ModelPath | None = None,
     resume: bool = False,
     watcher: Watcher | None = None,
     **settings: Any,
@@ -61,7 +58,7 @@ def train(
     """Train a biLM on text, from the raw files to a model folder that everything else in polyseme uses.
 
     Args:
-        corpus: Files, folders or "-"; plain or gzip. May be left empty with ``resume``.
+        corpus: A file, a folder or "-", or several; plain or gzip. May be left empty with ``resume``.
         output: The model folder to write. Checkpoints lie beside it in ``OUTPUT.training`` until the run is done.
         preset: Where settings come from that are not given.
         heldout: Held-out text; without it a part of the corpus is held out.
@@ -69,46 +66,47 @@ def train(
         tokenize: How raw text is parted into sentences and tokens.
         dictionary: A file of words, one a line, that the tokeniser ``zh`` keeps whole.
         stop_words: A file of words, one a line, that are left out of the text.
-        start: A model to go on from, of any known format.
+        start: A model to go on from, of any known format, as `polyseme.load` takes it.
         resume: Go on where an interrupted run of the same configuration stopped.
         watcher: Told what happens.
         settings: Any of `polyseme.train.settings.Settings`.
 
     Example:
-        >>> train(["novel.txt"], "novel-model", preset="tiny", tokenize="en")  # doctest: +SKIP
+        >>> train("novel.txt", "novel-model", preset="tiny", tokenize="en")  # doctest: +SKIP
     """
     output = Path(output)
+    if not output.name:  # "." or "/": there is no name to put beside
+        raise InputError(
+            f"{output}: exists already; give the name of a new folder, or with --resume that of the run's folder"
+        )
     folder = output.with_name(output.name + ".training")
     watcher = watcher or Watcher()
     _check_output(output, folder, resume=resume)
     given = {name: value for name, value in settings.items() if value is not None}
+    run = {
+        "corpus": _spelled(corpus),
+        "heldout": _spelled(heldout),
+        "reader": reader,
+        "tokenize": tokenize,
+        "dictionary": None if dictionary is None else str(dictionary),
+        "stop_words": None if stop_words is None else str(stop_words),
+        "start": _spelled(start) if isinstance(start, tuple) else None if start is None else str(start),
+    }
     if resume:
-        stored = _read_run(folder / "run.json")
-        asked = {
-            "corpus": [str(path) for path in corpus] or None,
-            "heldout": [str(path) for path in heldout] or None,
-            "reader": reader if reader != "auto" else None,
-            "tokenize": tokenize,
-            "dictionary": None if dictionary is None else str(dictionary),
-            "stop_words": None if stop_words is None else str(stop_words),
-            "start": None if start is None else str(start),
-        }
-        chosen, run = _agree(stored, asked, preset, given, folder)
+        chosen, run = _agree(_read_run(folder / "run.json"), run, preset, given, folder)
     else:
-        if start is not None and (settled := sorted(ARCHITECTURE & given.keys())):
-            raise InputError(f"{settled[0]} is settled by the model {start} to go on from; leave it out")
+        if start is not None and (settled_by := sorted(ARCHITECTURE & given.keys())):
+            model = " and ".join(_spelled(start))
+            raise InputError(f"{settled_by[0]} is settled by the model {model} to go on from; leave it out")
         chosen = settings_of(preset, **given)
-        run = {
-            "corpus": [str(path) for path in corpus],
-            "heldout": [str(path) for path in heldout],
-            "reader": reader,
-            "tokenize": tokenize,
-            "dictionary": None if dictionary is None else str(dictionary),
-            "stop_words": None if stop_words is None else str(stop_words),
-            "start": None if start is None else str(start),
-        }
     with world(chosen.device) as everyone:
+        chosen = settled(chosen, everyone)
         return _train(run, chosen, output, folder, everyone, watcher if everyone.first else Watcher(), resume=resume)
+
+
+def _spelled(paths: str | Path | Sequence[str | Path]) -> list[str]:
+    """One path or several, as a list."""
+    return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
 
 
 def _check_output(output: Path, folder: Path, *, resume: bool) -> None:
@@ -141,6 +139,8 @@ def _agree(
     if given or preset != "small":
         now = settings_of(preset, **given).model_dump()
         wanted = set(given) | (set(Settings.model_fields) if preset != "small" else set())
+        if now["precision"] == "auto":  # it was settled when the run began
+            wanted.discard("precision")
         for name in sorted(wanted - _MAY_CHANGE):
             if now[name] != getattr(before, name):
                 raise InputError(
@@ -150,7 +150,8 @@ def _agree(
         if "checkpoint_every" in given:
             before = before.model_copy(update={"checkpoint_every": now["checkpoint_every"]})
     for name, value in asked.items():
-        if value is not None and value != (known := stored["run"].get(name)):
+        left_open = value in (None, []) or (name, value) == ("reader", "auto")
+        if not left_open and value != (known := stored["run"].get(name)):
             raise InputError(
                 f"{folder}: this run was begun with {name} {known!r}, not {value!r}; "
                 "resume it with the same text, or begin another run"
@@ -170,20 +171,24 @@ def _train(
 ) -> Outcome:
     begun = resume and text_store.is_whole(folder / "text")
     try:
-        start = None if run["start"] is None else open_model(run["start"])
+        path = run["start"]  # two of them come from run.json as a list
+        start = None if path is None else open_model(tuple(path) if isinstance(path, list) else path)
         if everyone.first and not begun:
-            _prepare(run, settings, folder, start, watcher)
-    except Exception:
-        # Nothing was learnt yet: leave nothing behind.
-        if everyone.first and not begun and not (folder / "checkpoint.pt").exists():
+            prepare(run, settings, folder, start, watcher)
+        everyone.wait()
+        model, store = open_prepared(settings, folder, start)
+        trainer = Trainer(model, store, settings, world=everyone, folder=folder, output=output, watcher=watcher)
+        watcher.counted(store.facts)
+        if note := without_kernel(settings, everyone):
+            watcher.note(note)
+        with _interruptible(trainer):
+            finished = trainer.run(resume=resume)
+    except Exception as error:
+        # Before the first checkpoint nothing was learnt: leave nothing behind but a text that a resume can use.
+        usable = begun or (isinstance(error, OSError) and text_store.is_whole(folder / "text"))
+        if everyone.first and not usable and not (folder / checkpoint.FILE).exists():
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    everyone.wait()
-    model, store = _open(settings, folder, start)
-    watcher.counted(store.facts)
-    trainer = Trainer(model, store, settings, world=everyone, folder=folder, output=output, watcher=watcher)
-    with _interruptible(trainer):
-        finished = trainer.run(resume=resume)
     progress = trainer.progress
     if everyone.first:
         refresh(output, store.facts, settings, progress, trainer.kind)
@@ -192,83 +197,6 @@ def _train(
                 shutil.move(folder / BOARD, output / BOARD)
             shutil.rmtree(folder, ignore_errors=True)
     return Outcome(output, finished, progress.update, progress.best)
-
-
-def _prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model | None, watcher: Watcher) -> None:
-    """Read the corpus, settle vocabulary and characters, and write what every process then opens."""
-    dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
-    options = {"reader": run["reader"], "tokenize": run["tokenize"], "dictionary": dictionary}
-    corpus = Corpus(run["corpus"], **options)
-    heldout = Corpus(run["heldout"], **options) if run["heldout"] else None
-    stop_words = _stop_words(run["stop_words"])
-    text = folder / "text"
-    try:
-        text.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be created ({error.strerror})") from error
-    stored = {"run": run, "settings": settings.model_dump(mode="json")}
-    (folder / "run.json").write_text(json.dumps(stored, indent=1), encoding="utf-8")
-    words = text_store.read_corpus(
-        text,
-        corpus,
-        heldout,
-        stop_words=stop_words,
-        heldout_tokens=settings.heldout_tokens,
-        seed=settings.seed,
-        counting=watcher.counting,
-    )
-    if corpus.repairs:
-        watcher.note(f"{corpus}: {corpus.repairs}")
-    counts = text_store.count_words(text, len(words))
-    if start is not None and start.bilm.softmax is not None and start.vocabulary is not None:
-        vocabulary = start.vocabulary
-    else:
-        vocabulary = text_store.make_vocabulary(
-            words, counts, size=settings.vocabulary_size, min_count=settings.min_count
-        )
-        if len(vocabulary) == 3:
-            raise InputError(
-                f"{corpus}: no word stands {settings.min_count} times or more in it, so that there is nothing to "
-                "predict; give more text, or --min-count 1"
-            )
-        softmax_kind(settings, len(vocabulary))  # refuses what does not fit
-        unicode = start is None and settings.characters == "unicode"
-        table = text_store.character_set(words, counts) if unicode else None
-        (text / "tables.json").write_text(
-            json.dumps({"vocabulary": vocabulary.words, "characters": table}, ensure_ascii=False), encoding="utf-8"
-        )
-    indexer = start.indexer if start is not None else _indexer(settings, text)
-    text_store.finish(text, words, vocabulary, indexer)
-
-
-def _indexer(settings: Settings, text: Path) -> Indexer:
-    if settings.characters == "bytes":
-        return ByteCharacters(settings.max_characters)
-    table = json.loads((text / "tables.json").read_text(encoding="utf-8"))["characters"]
-    return UnicodeCharacters(table, max_characters=settings.max_characters)
-
-
-def _open(settings: Settings, folder: Path, start: Model | None) -> tuple[Model, TextStore]:
-    text = folder / "text"
-    if start is not None and not (text / "tables.json").exists():
-        assert start.vocabulary is not None
-        vocabulary = start.vocabulary
-    else:
-        vocabulary = Vocabulary(json.loads((text / "tables.json").read_text(encoding="utf-8"))["vocabulary"])
-    if start is not None:
-        model = continued_model(start, settings, vocabulary)
-    else:
-        model = fresh_model(settings, _indexer(settings, text), vocabulary)
-    return model, text_store.open_store(text, vocabulary)
-
-
-def _stop_words(path: str | None) -> frozenset[str]:
-    if path is None:
-        return frozenset()
-    try:
-        return frozenset(Path(path).read_text(encoding="utf-8-sig").split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the stop words cannot be read ({error}); give UTF-8 text, a word a line") from error
 
 
 @contextmanager

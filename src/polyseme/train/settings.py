@@ -10,6 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from polyseme.errors import InputError
+from polyseme.models.config import (
+    CharacterEncoderConfig,
+    GatedCnnEncoderConfig,
+    LstmEncoderConfig,
+    Size,
+)
 
 Preset = Literal["tiny", "small", "medium", "original"]
 
@@ -51,32 +57,36 @@ def _numbers(value: object) -> object:
 
 
 Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
-Filters = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_pairs), Field(min_length=1)]
-Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
+Filters = Annotated[tuple[tuple[Size, Size], ...], BeforeValidator(_pairs), Field(min_length=1)]
+Numbers = Annotated[tuple[Size, ...], BeforeValidator(_numbers)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Settings(BaseModel):
-    """The settings of a training run."""
+    """The settings of a training run; sizes of the model have the bounds of its configuration."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # What a word is made of.
     characters: Literal["bytes", "unicode"] = Field("bytes", description="What the model reads of a word.")
-    max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
+    max_characters: Annotated[int, CharacterEncoderConfig.model_fields["max_characters"]] = Field(
         50, description="Characters of a word with its two markers; longer words are cut."
     )
-    character_dim: Count = Field(16, description="Width of a character vector.")
+    character_dim: Size = Field(16, description="Width of a character vector.")
     filters: Filters = Field(_PUBLISHED_FILTERS, description="Convolutions over characters, width:count each.")
-    highway_layers: Annotated[int, Field(ge=0)] = Field(1, description="Highway layers after the convolutions.")
+    highway_layers: Annotated[int, CharacterEncoderConfig.model_fields["highway_layers"]] = Field(
+        1, description="Highway layers after the convolutions."
+    )
 
     # The network above the words.
     encoder: Literal["lstm", "gru", "gated-cnn"] = Field("lstm", description="What reads the context.")
-    layers: Count = Field(2, description="Layers of each direction.")
-    hidden_dim: Count = Field(1024, description="Cells (gated units of a gated-cnn) of a layer.")
-    projection_dim: Count = Field(128, description="Width of a token vector and of each direction.")
-    width: Annotated[int, Field(ge=2)] = Field(5, description="Tokens one convolution of a gated-cnn sees.")
+    layers: Annotated[int, LstmEncoderConfig.model_fields["layers"]] = Field(2, description="Layers of each direction.")
+    hidden_dim: Size = Field(1024, description="Cells (gated units of a gated-cnn) of a layer.")
+    projection_dim: Size = Field(128, description="Width of a token vector and of each direction.")
+    width: Annotated[int, GatedCnnEncoderConfig.model_fields["width"]] = Field(
+        5, description="Tokens one convolution of a gated-cnn sees."
+    )
     freeze: Literal["nothing", "tokens", "layers", "encoder"] = Field(
         "nothing",
         description="What stays as it is: the token encoder, also all layers but the top one, or all but the softmax.",
@@ -120,8 +130,10 @@ class Settings(BaseModel):
     decay: Literal["cosine", "linear", "none"] = Field("cosine", description="How the rate falls to 0 over the run.")
     clip: Annotated[float, Field(gt=0)] = Field(5.0, description="Largest norm of the gradient.")
     dropout: Share = Field(0.1, description="Dropout on token vectors and on the top layer.")
-    precision: Literal["float32", "bfloat16"] = Field(
-        "bfloat16", description="What is computed in; the weights are always kept in float32."
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description="What is computed in; weights are always kept in float32. auto is bfloat16 on a GPU and where the "
+        "processor has instructions for it, else float32.",
     )
     epochs: Count = Field(10, description="Times over the corpus, at most.")
     updates: Count | None = Field(None, description="Updates, at most.")

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,14 +88,13 @@ class SentenceStream(Stream):
 
     def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
         super().__init__(pieces(part, settings.max_sentence), settings, group)
-        self._lengths = self.part.lengths
 
     def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list[Place]]]:
         """See `Stream`."""
         batches = self._batches(epoch)
         done, number = 0, 0
         while some := list(islice(batches, self.group)):
-            done += sum(int(self._lengths[numbers].sum()) for numbers in some)
+            done += sum(int(self._lengths(numbers).sum()) for numbers in some)
             if number >= start:
                 yield done / len(self.part.types), [Place(numbers, epoch) for numbers in some]
             number += 1
@@ -102,22 +102,34 @@ class SentenceStream(Stream):
     def read(self, place: Place) -> SentenceBatch:
         """See `Stream`."""
         types = np.concatenate([self.part.sentence(int(number)) for number in place.numbers])
-        return SentenceBatch(types, tuple(self._lengths[place.numbers].tolist()))
+        return SentenceBatch(types, tuple(self._lengths(place.numbers).tolist()))
 
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         generator = np.random.default_rng([self.settings.seed, epoch])
-        order = generator.permutation(len(self._lengths))
-        lengths = self._lengths[order]
-        # The epoch is cut into windows of about so many tokens.
-        window = np.cumsum(lengths) // (WINDOW_BATCHES * self.settings.batch_tokens)
-        bounds = [0, *(np.flatnonzero(np.diff(window)) + 1).tolist(), len(order)]
-        for first, last in pairwise(bounds):
-            yield from self._window(order[first:last], generator)
+        count = len(self.part.starts) - 1
+        # The smallest type there is for it: this and where each sentence begins is all that a long text keeps here.
+        order = np.arange(count, dtype=np.min_scalar_type(count))
+        generator.shuffle(order)
+        for first, last in pairwise(self._windows(order)):
+            yield from self._window(order[first:last].astype(np.int64), generator)
+
+    def _lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Tokens of some sentences, markers included."""
+        lengths: NDArray[np.int64] = self.part.starts[1:][numbers]
+        lengths -= self.part.starts[:-1][numbers]
+        return lengths
+
+    def _windows(self, order: NDArray[Any]) -> list[int]:
+        """Where an epoch is cut into windows of about so many tokens."""
+        window = self._lengths(order)
+        np.cumsum(window, out=window)
+        window //= WINDOW_BATCHES * self.settings.batch_tokens
+        return [0, *(np.flatnonzero(window[1:] != window[:-1]) + 1).tolist(), len(order)]
 
     def _window(self, numbers: NDArray[np.int64], generator: np.random.Generator) -> list[NDArray[np.int64]]:
-        numbers = numbers[np.argsort(-self._lengths[numbers], kind="stable")]
+        numbers = numbers[np.argsort(-self._lengths(numbers), kind="stable")]
         cuts, tokens = [0], 0
-        for position, length in enumerate(self._lengths[numbers].tolist()):
+        for position, length in enumerate(self._lengths(numbers).tolist()):
             if tokens and tokens + length > self.settings.batch_tokens:
                 cuts.append(position)
                 tokens = 0

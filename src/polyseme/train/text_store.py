@@ -77,6 +77,7 @@ class _Writer:
     def __exit__(self, *_: object) -> None:
         self._file.close()
         np.asarray(self.starts, dtype=np.int64).tofile(self._folder / f"{self._name}.starts")
+        del self.starts
 
 
 def _part(folder: Path, name: str) -> TextPart:
@@ -137,7 +138,9 @@ def read_corpus(
 def _split(folder: Path, part: TextPart, *, heldout_tokens: int, seed: int, where: str) -> None:
     sentences = len(part.starts) - 1
     share = min(_HELDOUT_SHARE, heldout_tokens / len(part.types))
-    chosen = _hash(np.arange(sentences, dtype=np.uint64), seed) < np.uint64(int(share * 2**63) * 2)
+    limit = np.uint64(int(share * 2**63) * 2)
+    chunks = (np.arange(at, min(at + _CHUNK, sentences), dtype=np.uint64) for at in range(0, sentences, _CHUNK))
+    chosen = np.concatenate([_hash(chunk, seed) < limit for chunk in chunks])
     if not chosen.any() and sentences > 1:
         chosen[int(np.argmin(_hash(np.arange(sentences, dtype=np.uint64), seed)))] = True
     if sentences < 2 or chosen.all():
@@ -243,13 +246,13 @@ def open_store(folder: Path, vocabulary: Vocabulary) -> TextStore:
 
 def pieces(part: TextPart, longest: int) -> TextPart:
     """The same text with sentences of more than ``longest`` tokens cut into pieces."""
-    lengths = part.lengths
-    if not len(lengths) or lengths.max() <= longest:
+    long = np.flatnonzero(part.lengths > longest)
+    if not len(long):
         return part
-    cut = np.maximum(1, -(-lengths // longest))  # pieces of each sentence
-    first = np.repeat(part.starts[:-1], cut)
-    within = np.arange(int(cut.sum())) - np.repeat(np.cumsum(cut) - cut, cut)
-    starts = np.append(first + within * longest, part.starts[-1])
+    cuts = (part.starts[long + 1] - part.starts[long] - 1) // longest  # of each long sentence
+    which = np.arange(1, int(cuts.sum()) + 1) - np.repeat(np.cumsum(cuts) - cuts, cuts)
+    starts = np.append(part.starts, np.repeat(part.starts[long], cuts) + which * longest)
+    starts.sort()
     return TextPart(part.types, starts)
 
 

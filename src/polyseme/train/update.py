@@ -34,8 +34,8 @@ class Gradient:
 class Updater:
     """Everything that learns: the network, what it is to predict, and its optimiser.
 
-    What is random in an update comes from the seed and the number of the update alone, so that a resumed run goes on
-    as the unbroken one would.
+    What is random in an update comes from the seed, the number of the update and the place of a batch in it alone, so
+    that a resumed run goes on as the unbroken one would, and several processes as one that computes all their batches.
     """
 
     def __init__(self, bilm: BiLM, store: TextStore, settings: Settings, world: World, *, kind: str) -> None:
@@ -53,14 +53,14 @@ class Updater:
         if self.sampled:  # the same for every process
             generator = np.random.default_rng([settings.seed, 1, update])
             negatives = Negatives.draw(settings.samples, self.words, generator)
-        seed = np.random.SeedSequence([settings.seed, 2, update, world.rank])
-        torch.manual_seed(int(seed.generate_state(1)[0]))  # for dropout
         for parameter in self.optimizer.dense:
             parameter.grad = None
         total, predictions = 0.0, 0
         gradients: list[RowGradient] = []
-        for place in places[world.rank :: world.size]:
-            batch = self.stream.read(place)
+        for number in range(world.rank, len(places), world.size):
+            batch = self.stream.read(places[number])
+            # For dropout; by the batch, so that it does not matter which process computes it.
+            torch.manual_seed(int(np.random.SeedSequence([settings.seed, 2, update, number]).generate_state(1)[0]))
             with torch.autocast(world.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 loss = self.objective(batch, negatives)
             loss.total.backward()
