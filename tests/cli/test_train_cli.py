@@ -124,6 +124,7 @@ def test_a_line_of_a_million_characters(run, tmp_path: Path) -> None:
 
 def test_an_evaluated_model_must_have_a_softmax(run, golden: Path, text: Path) -> None:
     refused(run("evaluate", golden / "allennlp" / "two_layers", text), "has no softmax, so it has no perplexity; give")
+    refused(run("evaluate", "english-small", text, "--device", "toaster"), "device 'toaster' cannot be used")
 
 
 def test_every_setting_is_an_option_described_beside_its_field(run) -> None:

@@ -226,6 +226,26 @@ class TestElmoEmbedder:
                     np.testing.assert_allclose(ours[key], theirs[key], atol=TOLERANCE, rtol=0)
             assert set(ours) == set(theirs)
 
+    def test_a_batch_as_one_tensor_agrees(self) -> None:
+        reference = arrays("allennlp/two_layers.npz")
+        stateful = ElmoEmbedder(*FILES, stateful=True)
+        for number, batch in enumerate(batches()):
+            activations, mask = ElmoEmbedder(*FILES).batch_to_embeddings(batch)
+            wanted = reference[f"stateless/batch{number}/layers"].swapaxes(0, 1)  # (B, L, T, D)
+            assert activations.shape == wanted.shape
+            np.testing.assert_allclose(activations, wanted, atol=TOLERANCE, rtol=0)
+            assert not activations[~mask.unsqueeze(1).expand(activations.shape[:3])].any()
+            np.testing.assert_array_equal(mask, reference[f"stateless/batch{number}/mask"])
+            carried, _ = stateful.batch_to_embeddings(batch)
+            wanted = reference[f"stateful/pass1/batch{number}/layers"].swapaxes(0, 1)
+            np.testing.assert_allclose(carried, wanted, atol=TOLERANCE, rtol=0)
+        activations, mask = ElmoEmbedder(*FILES).batch_to_embeddings([])
+        assert activations.shape == (0, 3, 0, 16)
+        assert mask.shape == (0, 0)
+        activations, mask = ElmoEmbedder(*FILES).batch_to_embeddings([["Yes"], []])
+        assert activations.shape == (2, 3, 1, 16)
+        assert mask.tolist() == [[True], [False]]
+
     def test_bad_input(self, tmp_path: Path) -> None:
         with pytest.raises(MissingPart, match="nothing is ever downloaded"):
             ElmoEmbedder()

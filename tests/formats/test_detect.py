@@ -3,6 +3,7 @@
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,3 +238,31 @@ class TestBadPaths:
     def test_precision(self) -> None:
         with pytest.raises(InputError, match=r"unknown precision 'float8'"):
             polyseme.load(TWO, precision="float8")  # type: ignore[arg-type]
+
+
+ADDRESS = "https://example.org/elmo/weights.hdf5"
+
+
+@pytest.mark.parametrize(
+    ("path", "extra"),
+    [
+        (ADDRESS, {}),
+        (Path(ADDRESS), {}),
+        ((OPTIONS, ADDRESS), {}),
+        ((ADDRESS, WEIGHTS), {}),
+        (TWO, {"softmax": ADDRESS}),
+        (TWO, {"vocabulary": ADDRESS}),
+    ],
+)
+def test_an_address_is_not_fetched(path: Any, extra: dict[str, str]) -> None:
+    with pytest.raises(InputError) as error:
+        open_model(path, **extra)
+    assert str(error.value) == (
+        f"{ADDRESS}: an address; nothing is downloaded, fetch the file yourself and give its path"
+    )
+
+
+def test_a_colon_in_a_path_is_no_address(tmp_path: Path, expected: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(TWO, tmp_path / "en:" / "model")
+    monkeypatch.chdir(tmp_path)
+    np.testing.assert_array_equal(polyseme.load("en:/model").embed(SENTENCE)[0], expected)

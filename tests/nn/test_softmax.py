@@ -1,11 +1,15 @@
 """The output layers against plain formulas."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.functional import cross_entropy, linear
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from polyseme.nn import sampled_softmax, softmax
 from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
@@ -117,3 +121,27 @@ def test_adaptive_probabilities_sum_to_one_and_are_the_same_asked_either_way() -
         assert layer.nll(states, targets).item() == pytest.approx(-single.sum().item(), rel=2e-2)
     widths = [cluster[0].weight.shape[0] for cluster in layer.clusters.tail]
     assert widths == [4, 1]
+
+
+class NoDoubles(TorchDispatchMode):
+    """Refuses float64 on Apple's devices, as they do."""
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        for one in tree_leaves(result):
+            if isinstance(one, torch.Tensor) and (one.dtype, one.device.type) == (torch.float64, "mps"):
+                raise TypeError(f"{function} makes float64 on mps")
+        return result
+
+
+def test_devices_without_float64() -> None:
+    """Shapes and number types alone: there is no such device here."""
+    negatives = Negatives.draw(12, WORDS, np.random.default_rng(0))
+    with FakeTensorMode(), NoDoubles():
+        ranks = torch.arange(WORDS, device="mps")
+        for found in (negatives.log_expected_count(ranks), sampled_softmax.log_uniform(ranks, WORDS)):
+            assert (found.dtype, found.device.type, found.shape) == (torch.float32, "mps", (WORDS,))
+        total = softmax.log_of(torch.ones(TOKENS, device="mps", dtype=torch.bfloat16))
+        assert (total.dtype, total.device.type) == (torch.float64, "cpu")
+        with pytest.raises(TypeError, match="makes float64 on mps"):
+            torch.zeros(3, device="mps", dtype=torch.float64)

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from polyseme.embed.load import load
 from polyseme.errors import InputError, MissingPart, OutputError
@@ -54,6 +55,17 @@ class ElmoEmbedder:
         """All layers of each sentence: (L, T, D) each."""
         self._embedder.batch_size = max(1, len(batch))
         return self._embedder.embed(batch)
+
+    def batch_to_embeddings(self, batch: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """All layers of a batch as one tensor (B, L, T, D), zero at padding, and its mask (B, T)."""
+        vectors = self.embed_batch(batch)
+        longest = max((array.shape[1] for array in vectors), default=0)
+        activations = torch.zeros(len(vectors), self._embedder.layers, longest, self._embedder.dim)
+        for row, array in zip(activations, vectors, strict=True):
+            row[:, : array.shape[1]] = torch.from_numpy(array)
+        lengths = torch.tensor([array.shape[1] for array in vectors], dtype=torch.long)
+        mask = torch.arange(longest) < lengths.unsqueeze(1)
+        return activations.to(self._embedder.device), mask.to(self._embedder.device)
 
     def embed_sentences(self, sentences: Iterable[Sequence[str]], batch_size: int = 64) -> Iterator[Vectors]:
         """All layers of each sentence, lazily, a batch at a time."""

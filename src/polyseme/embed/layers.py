@@ -1,5 +1,6 @@
 """Which layers of the biLM to give back."""
 
+import copy
 from collections.abc import Sequence
 from typing import Literal, cast
 
@@ -52,5 +53,7 @@ def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:
     if choice == "mean":
         return [torch.stack(list(layers)).mean(dim=0)]
     if isinstance(choice, ScalarMix):
-        return [choice.to(layers[0].device)(layers)]
+        # A copy elsewhere: the caller's own mix, and an optimiser's hold on it, stay where they are.
+        device = layers[0].device
+        return [(choice if choice.weights.device == device else copy.deepcopy(choice).to(device))(layers)]
     return [layers[choice]]

@@ -1,5 +1,6 @@
 """Which format is this? One table, by content, and the one function that opens any of them."""
 
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ BUNDLED = Path(__file__).parent.parent / "bundled"
 
 ModelPath = str | Path | tuple[str | Path, str | Path]
 """A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)")
+"""``https://...``, also as `Path` writes it, with one stroke; a single letter is a drive."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def open_model(
         if len(path) != 2:
             raise InputError(f"got {len(path)} paths, expected (options, weights)")
         return _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
-    files, roles, kinds = _look(Path(path))
+    files, roles, kinds = _look(_local(path))
     try:
         return _read_known(files, roles, kinds, given)
     except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
@@ -191,6 +195,17 @@ def _read_pair(options: Path, weights: Path, given: Mapping[str, Path]) -> Model
     return bilm_hdf5.read(files, options="options", weights="weights", **{role: role for role in given})
 
 
+def _local(path: str | Path) -> Path:
+    """The path, unless it is an address."""
+    local = Path(path)
+    address = _ADDRESS.match(str(path))
+    if address and not local.exists():
+        raise InputError(
+            f"{address[1]}://{address[2]}: an address; nothing is downloaded, fetch the file yourself and give its path"
+        )
+    return local
+
+
 def _start(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
@@ -200,7 +215,7 @@ def _start(path: Path) -> bytes:
 
 
 def _existing(path: str | Path, role: str) -> Path:
-    path = Path(path)
+    path = _local(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; expected the model's {role}")
     return path

@@ -113,4 +113,4 @@ class BiLM(nn.Module):
         packing = Packing.of(sizes, ids.device)
         layers, _ = self.contextualise(self.encode_tokens(ids[mask]), packing)
         flat = torch.stack([layer[packing.packed_of_flat] for layer in layers])  # (L, N, D)
-        return result.masked_scatter(mask[None, :, :, None], flat)
+        return result.masked_scatter(mask[None, :, :, None], flat.to(result.dtype))  # autocast has types of its own

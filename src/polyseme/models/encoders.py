@@ -123,13 +123,17 @@ class LstmEncoder(ContextEncoder):
             Outputs (N, P) and final states of each direction; no skip connection is added.
         """
         if precision is None:
-            precision = "bfloat16" if torch.is_autocast_enabled(inputs[0].device.type) else "float32"
+            kind = inputs[0].device.type
+            half = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
+            precision = "bfloat16" if half else "float32"
         pair = self._pair(number)
         learns = torch.is_grad_enabled() and any(
             tensor.requires_grad for tensor in (*inputs, *pair[0].parameters(), *pair[1].parameters())
         )
         kernels = available(precision) and all(
-            tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in pair[0].parameters()
+            tensor.device.type == "cpu" and tensor.dtype == torch.float32
+            for layer in pair
+            for tensor in layer.parameters()
         )
         if kernels and learns and precision != "int8":
             return trained_layer(pair, inputs, batch_sizes, states, precision)

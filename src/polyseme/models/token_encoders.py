@@ -58,7 +58,7 @@ class CharacterTokenEncoder(TokenEncoder):
         for highway in self.highways:
             features = highway(features)
         if self.words is not None:
-            features = torch.cat([self.words(ids[:, 0]), features], dim=1)
+            features = torch.cat([self.words(ids[:, 0].long()), features], dim=1)
         projected: Tensor = self.projection(features)
         return projected
 
@@ -73,5 +73,5 @@ class WordTokenEncoder(TokenEncoder):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Look words up: (U, 1) to (U, P)."""
-        vectors: Tensor = self.words(ids[:, 0])
+        vectors: Tensor = self.words(ids[:, 0].long())
         return vectors

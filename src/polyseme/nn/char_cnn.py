@@ -53,7 +53,7 @@ class CharacterCnn(nn.Module):
         if available("float32") and weight.device.type == "cpu" and weight.dtype == torch.float32:
             features = window_maxima(character_ids, self.padding_id, self.biases(), self.tables())
         else:
-            characters = self.embedding(self._trim(character_ids)).transpose(1, 2)  # (U, character_dim, C')
+            characters = self.embedding(self._trim(character_ids).long()).transpose(1, 2)  # (U, character_dim, C')
             features = torch.cat([convolution(characters).amax(dim=2) for convolution in self.convolutions], dim=1)
         return features.relu() if self.activation == "relu" else features.tanh()
 

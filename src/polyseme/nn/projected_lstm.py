@@ -67,6 +67,7 @@ class ProjectedLstm(nn.Module):
         """
         rows = batch_sizes[0]
         hidden, cells = state or (inputs.new_zeros(rows, self.projection_dim), inputs.new_zeros(rows, self.hidden_dim))
+        hidden, cells = hidden.to(inputs.dtype), cells.to(inputs.dtype)  # carried over from under autocast, or into it
         outputs: list[Tensor] = []
         finished: list[LstmState] = []  # of sequences that ended, shortest first
         recurrent, projection = self.weight_hh.t(), self.weight_hr.t()

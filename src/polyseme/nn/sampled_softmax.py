@@ -9,12 +9,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, log_of
+from polyseme.nn.once import once_differentiable
+from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, log_of, where_doubles_are
 
 
 def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
-    """How probable words are by their ranks alone, in float64: about their shares of a text when sorted by count."""
-    return torch.log1p(1 / (ranks.double() + 1)) / math.log(vocabulary_size + 1)
+    """How probable words are by their ranks alone: about their shares of a text when sorted by count.
+
+    In float64; rounded to float32 on a device that has none.
+    """
+    shares = torch.log1p(1 / (where_doubles_are(ranks).double() + 1)) / math.log(vocabulary_size + 1)
+    return shares if shares.device == ranks.device else shares.float().to(ranks.device)
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class Negatives:
 
     def log_expected_count(self, words: Tensor) -> Tensor:
         """Log of how often a word is expected among the negatives: 1 - (1 - q)^tries, as they are distinct."""
-        probability = log_uniform(words, self.vocabulary_size)
-        return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float()
+        probability = log_uniform(where_doubles_are(words), self.vocabulary_size)
+        return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float().to(words.device)
 
 
 def sampled_nll(
@@ -93,7 +98,7 @@ class _SampledNll(torch.autograd.Function):
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
             table_grad = torch.zeros(table.shape, dtype=weight.dtype, device=weight.device)
             table_bias_grad = torch.zeros(table_bias.shape, dtype=weight.dtype, device=weight.device)
-            total = states.new_zeros((), dtype=torch.float64)
+            total = where_doubles_are(states.new_zeros(())).double()
             size = max(LEAST_ROWS, CHUNK_NUMBERS // len(table))
             for start in range(0, len(states), size):
                 part = slice(start, start + size)
@@ -113,9 +118,10 @@ class _SampledNll(torch.autograd.Function):
             weight_grad.index_add_(0, negative_row, table_grad[:-1])
             bias_grad.index_add_(0, negative_row, table_bias_grad[:-1])
         ctx.save_for_backward(states_grad, weight_grad, bias_grad)
-        return total.to(weight.dtype)
+        return total.to(weight.dtype).to(weight.device)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         states_grad, weight_grad, bias_grad = ctx.saved_tensors
         return states_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None

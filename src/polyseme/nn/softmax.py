@@ -7,12 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.once import once_differentiable
+
 CHUNK_NUMBERS = 1 << 22
 """Logits are made for about this many numbers at a time, however many words and tokens there are."""
 LEAST_ROWS = 128
 """But for no fewer tokens: each chunk reads and writes the whole table once."""
 TILE = 1024
 """Tokens and words of the logits that are summed up at once where no gradient is wanted."""
+WITHOUT_DOUBLES = frozenset({"mps"})
+"""Devices that do not know float64."""
 
 
 class Softmax(nn.Module, ABC):
@@ -83,9 +87,15 @@ def compute_type(states: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
 
 
+def where_doubles_are(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy on the CPU where its own device has no float64."""
+    return tensor.cpu() if tensor.device.type in WITHOUT_DOUBLES else tensor
+
+
 def log_of(shares: Tensor) -> Tensor:
     """The summed logarithm of probabilities, in double precision; one that vanished counts as the least there is."""
-    return shares.float().clamp(min=torch.finfo(torch.float32).tiny).log().sum(dtype=torch.float64)
+    logarithms = shares.float().clamp(min=torch.finfo(torch.float32).tiny).log()
+    return where_doubles_are(logarithms).sum(dtype=torch.float64)
 
 
 class _FullNll(torch.autograd.Function):
@@ -98,7 +108,7 @@ class _FullNll(torch.autograd.Function):
             table, inputs = weight.to(dtype), states.to(dtype)
             states_grad = torch.empty_like(states)
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
-            total = states.new_zeros((), dtype=torch.float64)
+            total = where_doubles_are(states.new_zeros(())).double()
             table_bias = bias.to(dtype)
             size = max(LEAST_ROWS, CHUNK_NUMBERS // len(weight))
             for start in range(0, len(states), size):
@@ -111,9 +121,10 @@ class _FullNll(torch.autograd.Function):
                 states_grad[start : start + size] = share @ table
                 weight_grad += share.t() @ some
         ctx.save_for_backward(states_grad, weight_grad, bias_grad)
-        return total.to(weight.dtype)
+        return total.to(weight.dtype).to(weight.device)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, scale: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         states_grad, weight_grad, bias_grad = ctx.saved_tensors
         return states_grad * scale, weight_grad * scale, bias_grad * scale, None

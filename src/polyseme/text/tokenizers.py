@@ -59,8 +59,8 @@ def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[s
     Between them characters stand alone. jieba would guess at words it does not know; too many of those are none (他开,
     树有, 事不归), they hide the word that is asked for, and they double the unknown words of a language model.
 
-    A dictionary of one's own comes before jieba's, which cuts only what stands between its words. Adding words to jieba's
-    would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
+    A dictionary of one's own comes before jieba's, which cuts only what stands between its words. Adding words to
+    jieba's would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
 
     Example:
         >>> chinese_words("这件事不归银行管。")

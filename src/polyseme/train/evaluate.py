@@ -16,7 +16,7 @@ from polyseme.nn.packing import Packing
 from polyseme.text.batching import windows
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE, Ids
 from polyseme.train.distributed import World
-from polyseme.train.text_store import TextPart, TextStore, evenly
+from polyseme.train.text_store import BEGIN, END, TextPart, TextStore, evenly
 
 LONGEST = 4096
 """Longer sentences are measured in pieces of so many tokens, to bound memory."""
@@ -82,7 +82,7 @@ class _Tally:
                 continue
             wanted = torch.from_numpy(targets).to(ids.device)
             loss = -self._softmax.log_probability(half[torch.from_numpy(places).to(ids.device)], wanted)
-            losses = loss.double().cpu().numpy()
+            losses = loss.cpu().double().numpy()  # not every device has float64
             unknown = targets == self._unknown
             row += losses.sum(), len(losses), losses[unknown].sum(), unknown.sum()
 
@@ -133,8 +133,10 @@ def evaluate_heldout(
         outputs = store.outputs[flat]
         tally.add(ids, where, outputs, [len(one) for one in types])
         sentences += len(some)
-        words += len(flat) - 2 * len(some)
-        unknown += int((outputs == store.vocabulary.unknown).sum())
+        # Not two markers a row: a long sentence comes in pieces, of which most have fewer.
+        inner = (flat != BEGIN) & (flat != END)
+        words += int(inner.sum())
+        unknown += int((outputs[inner] == store.vocabulary.unknown).sum())
     return tally.result(world, sentences=sentences, tokens=words, unknown=unknown)
 
 
@@ -160,7 +162,7 @@ def evaluate(
             f"the model ({model.config.source}) has no {what}, so it has no perplexity; give the file that holds it, "
             "or train one with polyseme train --from"
         )
-    bilm = model.bilm.to(device)
+    bilm = model.to(device).bilm
     begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])
     tally = _Tally(bilm, vocabulary.unknown)
     count = tokens = unknown = 0

@@ -116,7 +116,7 @@ def clip_norm(dense: list[nn.Parameter], rows: RowGradient | None, *, scale: flo
     gradients = [p.grad for p in dense if p.grad is not None]
     if rows is not None:
         gradients += [rows.weight, rows.bias]
-    norms = torch.stack([norm.to(torch.float64) for norm in torch._foreach_norm(gradients)])
+    norms = torch.stack(torch._foreach_norm(gradients)).cpu().double()  # not every device has float64
     norm = float(norms.square().sum().sqrt()) * scale
     torch._foreach_mul_(gradients, scale * min(1.0, limit / (norm + 1e-6)))
     return norm

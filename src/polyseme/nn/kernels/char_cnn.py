@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from polyseme.nn.kernels.build import library
-from polyseme.nn.kernels.packed import pad
+from polyseme.nn.kernels.packed import pad, ready
+from polyseme.nn.once import once_differentiable
 
 
 class _Filters(ctypes.Structure):
@@ -45,9 +46,10 @@ class Tables:
         built = library()
         assert built is not None
         block = 4 * built.polyseme_lanes()
-        self.blocks = [_in_blocks(table.detach(), block) for table in tables]  # (blocks, width, characters, block)
+        self.blocks = [_in_blocks(table, block) for table in tables]  # (blocks, width, characters, block)
         self.counts = [table.shape[2] for table in tables]
         self.characters = tables[0].shape[1]
+        self.widest = max(len(table) for table in tables)
         self.padding_id = padding_id
 
     def like(self) -> "Tables":
@@ -65,18 +67,18 @@ class Tables:
 
     def features(self, ids: Tensor, bias: Tensor, *, tanh: bool = False, winners: Tensor | None = None) -> Tensor:
         """The maxima over windows, (U, F), of words (U, C); activated unless ``winners`` are asked for."""
-        ids = ids.contiguous()
+        ids = ready(ids, torch.int64)
+        if ids.shape[1] < self.widest:
+            raise ValueError(f"words of {ids.shape[1]} characters, but a filter spans {self.widest}")
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < self.characters:
             raise IndexError(f"character ids must lie within 0..{self.characters - 1}")
         features = torch.empty(len(ids), sum(self.counts))
-        self._run("polyseme_character_cnn", ids, bias=bias.contiguous(), features=features, winners=winners, tanh=tanh)
+        self._run("polyseme_character_cnn", ids, bias=ready(bias), features=features, winners=winners, tanh=tanh)
         return features
 
     def add_gradients(self, ids: Tensor, winners: Tensor, gradients: Tensor) -> None:
-        """Add each feature's gradient to the rows it was summed from."""
-        self._run(
-            "polyseme_character_cnn_backward", ids.contiguous(), winners=winners, gradients=gradients.contiguous()
-        )
+        """Add each feature's gradient to the rows it was summed from; ids and winners as `features` had them."""
+        self._run("polyseme_character_cnn_backward", ids, winners=winners, gradients=ready(gradients))
 
     def _run(self, kernel: str, ids: Tensor, *, tanh: bool = False, **tensors: Tensor | None) -> None:
         lengths = ((ids != self.padding_id) * torch.arange(1, ids.shape[1] + 1)).amax(dim=1).contiguous()
@@ -109,6 +111,7 @@ class _Maxima(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, ids: Tensor, padding_id: int, bias: Tensor, *tables: Tensor) -> Tensor:
+        ids = ready(ids, torch.int64)
         packed = Tables(tables, padding_id)
         winners = torch.empty(len(ids), sum(packed.counts), dtype=torch.int16)
         features = packed.features(ids, bias, winners=winners)
@@ -117,6 +120,7 @@ class _Maxima(torch.autograd.Function):
         return features
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         ids, winners = ctx.saved_tensors
         tables = ctx.packed.like()
@@ -147,5 +151,5 @@ def filter_table(characters: Tensor, kernel: Tensor) -> Tensor:
 
 
 def _in_blocks(table: Tensor, block: int) -> Tensor:
-    result: Tensor = pad(table.float(), 2, block).unflatten(2, (-1, block)).permute(2, 0, 1, 3).contiguous()
+    result: Tensor = pad(ready(table), 2, block).unflatten(2, (-1, block)).permute(2, 0, 1, 3).contiguous()
     return result

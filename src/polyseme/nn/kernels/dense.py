@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.build import library
-from polyseme.nn.kernels.packed import Matrix, Precision, column_order, gate_order, pack_bias, pack_panels
+from polyseme.nn.kernels.packed import Matrix, Precision, column_order, gate_order, pack_bias, pack_panels, ready
 
 
 class _DenseJob(ctypes.Structure):
@@ -26,6 +26,7 @@ class PackedDense:
         assert built is not None
         highway = isinstance(layer, Highway)
         self._run = getattr(built, f"polyseme_{'highway' if highway else 'linear'}_{precision}")
+        self._inputs = layer.weight.shape[1]
         self._outputs = len(layer.weight) // (2 if highway else 1)
         order = gate_order(self._outputs, gates=2) if highway else column_order(self._outputs)
         self._weight = pack_panels(layer.weight, order, precision)
@@ -33,7 +34,9 @@ class PackedDense:
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Rows (U, I) to (U, O)."""
-        inputs = inputs.contiguous()
+        inputs = ready(inputs)
+        if inputs.shape[1] != self._inputs:
+            raise ValueError(f"got rows of {inputs.shape[1]} numbers, expected {self._inputs}")
         outputs = torch.empty(len(inputs), self._outputs)
         job = _DenseJob(
             weight=self._weight.pointers(),

@@ -19,6 +19,7 @@ from polyseme.nn.kernels.packed import (
     pack_panels,
     pad,
     padded_units,
+    ready,
 )
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
@@ -117,7 +118,10 @@ class PackedLayer:
             Outputs (N, P) and final states of each direction, as `ProjectedLstm.forward` gives them.
         """
         layer = self._layer
-        ahead, back = (tensor.detach().contiguous() for tensor in inputs)
+        ahead, back = (ready(tensor) for tensor in inputs)
+        for tensor in (ahead, back):
+            if tensor.shape != (expected := (sum(batch_sizes), layer.weight_ih.shape[1])):
+                raise ValueError(f"got packed rows {tuple(tensor.shape)}, expected {expected}")
         outputs = tuple(torch.empty(len(tensor), layer.projection_dim) for tensor in (ahead, back))
         finals = [starting_state(layer, state, batch_sizes[0]) for state in states]
         job = new_job(layer, sizes := torch.tensor(batch_sizes, dtype=torch.int64))
@@ -156,7 +160,11 @@ def starting_state(layer: ProjectedLstm, state: LstmState | None, rows: int) -> 
     """A copy of the state that the kernel may write to; zeros where there is none."""
     if state is None:
         return torch.zeros(rows, layer.projection_dim), torch.zeros(rows, layer.hidden_dim)
-    hidden, cells = (part.detach().to(torch.float32, copy=True).contiguous() for part in state)
+    widths = layer.projection_dim, layer.hidden_dim
+    for part, width in zip(state, widths, strict=True):
+        if part.shape != (rows, width):
+            raise ValueError(f"got a state {tuple(part.shape)}, expected {(rows, width)}")
+    hidden, cells = (ready(part).clone() for part in state)
     return hidden, cells
 
 

@@ -17,7 +17,8 @@ from polyseme.nn.kernels.lstm import (
     saved_pointers,
     starting_state,
 )
-from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad
+from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad, ready
+from polyseme.nn.once import once_differentiable
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 from polyseme.nn.versions import weights_version
 
@@ -63,6 +64,7 @@ class _Layer(torch.autograd.Function):
         return (*outputs, *finals[0], *finals[1])
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *given, ahead, back = ctx.saved_tensors
         inputs, states, outputs = given[:2], (given[2:4], given[4:6]), (ahead, back)
@@ -70,7 +72,7 @@ class _Layer(torch.autograd.Function):
         if ctx.version != weights_version(*layers):
             raise RuntimeError("the LSTM's weights were changed between its forward and its backward pass")
         job = new_job(layers[0], sizes := torch.tensor(ctx.batch_sizes, dtype=torch.int64))
-        incoming = [gradient.contiguous() for gradient in gradients]
+        incoming = [ready(gradient) for gradient in gradients]
         work = []  # everything the kernel holds a pointer to
         for number, (place, layer) in enumerate(zip(job.directions, layers, strict=True)):
             units = ctx.saved[number].cells.shape[1]
@@ -83,7 +85,7 @@ class _Layer(torch.autograd.Function):
             dgates = torch.empty(rows, 4, units, dtype=getattr(torch, precision))
             projected = torch.empty(rows, layer.projection_dim)
             dhidden, dcells = (part.clone() for part in incoming[2 + 2 * number : 4 + 2 * number])
-            first_cells = states[number][1].contiguous()
+            first_cells = ready(states[number][1])
             place.outputs, place.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
             slot = place.gradients
             slot.projection, slot.recurrent = (matrix.pointers() for matrix in matrices)
@@ -103,7 +105,7 @@ class _Layer(torch.autograd.Function):
             rows_gradients.append(
                 _product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
             )
-            state_gradients += [dhidden, dcells]
+            state_gradients += [dhidden, dcells]  # autograd casts them to the state's own type
             if ctx.needs_input_grad[9 + 4 * number]:
                 # One pass over the gates for both weights and the bias, whose input is always 1.
                 joined = torch.cat([inputs[number], before, torch.ones(len(before), 1)], dim=1)

@@ -50,6 +50,18 @@ class _PackJob(ctypes.Structure):
     )
 
 
+def on_cpu(tensor: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A tensor in the number type a kernel expects; one elsewhere than on the CPU is refused."""
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"got a tensor on {tensor.device}, but the kernels compute on the CPU; move it there first")
+    return tensor.detach().to(dtype)
+
+
+def ready(tensor: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A tensor as a kernel may read it by its address alone: `on_cpu`, and without gaps."""
+    return on_cpu(tensor, dtype).contiguous()
+
+
 def lanes() -> int:
     """Numbers in a vector of this machine."""
     built = library()
@@ -80,11 +92,11 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
     """Put a matrix (rows, K) into the kernels' order (panels, K / pack, 4, lanes, pack).
 
     Args:
-        weight: Any strides.
+        weight: Any strides and number type.
         order: The row that each packed column is, -1 for zeros.
         precision: The number type to store.
     """
-    weight, pack = weight.detach(), _PACK[precision]
+    weight, pack = on_cpu(weight), _PACK[precision]
     if precision == "int8":
         rows = torch.cat([weight, weight.new_zeros(1, weight.shape[1])])[order]  # -1 is the row of zeros
         scale, whole = quantise(pad(rows, 1, pack))
@@ -109,7 +121,8 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
 
 def pack_bias(bias: Tensor, order: Tensor) -> Tensor:
     """A bias in the order of packed columns."""
-    return torch.cat([bias.detach(), bias.new_zeros(1)])[order].contiguous()
+    bias = ready(bias)
+    return torch.cat([bias, bias.new_zeros(1)])[order]
 
 
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:

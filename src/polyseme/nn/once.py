@@ -1,0 +1,46 @@
+"""Backward passes written by hand, which have no derivative themselves."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Backward = Callable[..., tuple[Tensor | None, ...]]
+
+
+class _FirstDerivative(torch.autograd.Function):
+    """Passes a gradient on, and refuses to have one itself."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        raise RuntimeError(
+            "second derivatives are asked for (create_graph=True) of a layer that has first ones alone; leave it out "
+            "of them, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off so that torch computes them"
+        )
+
+
+def once_differentiable(backward: Backward) -> Backward:
+    """Make differentiating a gradient again an error.
+
+    Torch's decorator of this name does so only where the gradient that came in has a derivative; otherwise what comes
+    out counts as a constant, and a penalty on it silently does nothing.
+    """
+
+    @wraps(backward)
+    def guarded(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        with torch.no_grad():
+            results = backward(ctx, *gradients)
+        if not torch.is_grad_enabled():  # the usual case: no graph of the gradients is wanted
+            return results
+        return tuple(
+            one if one is None else _FirstDerivative.apply(one.detach().requires_grad_())  # type: ignore[no-untyped-call]
+            for one in results
+        )
+
+    return guarded
