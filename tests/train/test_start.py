@@ -1,5 +1,6 @@
 """Going on from weights of any format."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,16 @@ def test_a_softmax_that_does_not_fit_the_start_is_refused_before_the_text_is_rea
         def counting(self, tokens: int, share: float | None) -> None:
             raise AssertionError("the text was read")
 
+    begin = partial(train, text, tmp_path / "second", watcher=_Counts(), **LEARN)
     with pytest.raises(InputError, match=r"^samples is 2,048 but the vocabulary has 13 words"):
-        train(text, tmp_path / "second", start=tmp_path / "first", softmax="sampled", watcher=_Counts(), **LEARN)
+        begin(start=tmp_path / "first", softmax="sampled")
+    with pytest.raises(
+        InputError, match=r"^softmax 'adaptive' was asked for, but the model to go on from has a full softmax"
+    ):
+        begin(start=tmp_path / "first", softmax="adaptive", cutoffs=(4,))
+    train(text, tmp_path / "clusters", **MINI | {"epochs": 1, "softmax": "adaptive", "cutoffs": (4,)})
+    with pytest.raises(InputError, match=r"from has an adaptive softmax, which learns further; leave out"):
+        begin(start=tmp_path / "clusters", softmax="full")
     assert not (tmp_path / "second.training").exists()
 
 

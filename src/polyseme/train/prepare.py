@@ -19,8 +19,16 @@ from polyseme.train.watcher import Watcher
 def prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model | None, watcher: Watcher) -> None:
     """Read the corpus, settle vocabulary and characters, and write what every process then opens."""
     own = None if start is None or start.bilm.softmax is None else start.vocabulary  # words it predicts already
-    if own is not None and start is not None and not start.config.softmax_cutoffs:
-        softmax_kind(settings, len(own))  # refuses what does not fit
+    if own is not None and start is not None:
+        adaptive = bool(start.config.softmax_cutoffs)
+        if settings.softmax != "auto" and (settings.softmax == "adaptive") != adaptive:
+            has = "an adaptive" if adaptive else "a full"
+            raise InputError(
+                f"softmax {settings.softmax!r} was asked for, but the model to go on from has {has} softmax, which "
+                "learns further; leave out --softmax"
+            )
+        if not adaptive:
+            softmax_kind(settings, len(own))  # refuses what does not fit
     dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
     options = {"reader": run["reader"], "tokenize": run["tokenize"], "dictionary": dictionary}
     corpus = Corpus(run["corpus"], **options)
