@@ -57,7 +57,6 @@ class Builder:
         if not place.name:
             raise InputError(f"{folder}: exists already; give the name of a new folder")
         self._partial = place.with_name(f"{place.name}.partial")
-        self._done = place.with_name(f"{place.name}.done")
         self._same = {
             "model": embedder.model.fingerprint(),
             "precision": embedder.precision,
@@ -204,9 +203,10 @@ class Builder:
                 shutil.rmtree(target, ignore_errors=True)
                 source.rename(target)
         _write_manifest(self._folder, {**old, "shards": old["shards"] + new})
-        shutil.rmtree(self._done, ignore_errors=True)
-        self._partial.rename(self._done)  # at once, so that no half of it is taken for an addition
-        shutil.rmtree(self._done)
+        done = self._folder / "added"
+        shutil.rmtree(done, ignore_errors=True)
+        self._partial.rename(done)  # at once, so that no half of it is taken for an addition to go on with
+        shutil.rmtree(done)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
