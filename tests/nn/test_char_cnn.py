@@ -33,14 +33,19 @@ def test_highway_by_hand() -> None:
     torch.testing.assert_close(highway(x), gate * x + (1 - gate) * torch.relu(2 * x - 1))
 
 
-def test_tables_give_the_values_and_gradients_of_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("characters", [20, 2000])
+@pytest.mark.parametrize("full", [False, True])  # words that have no padding
+def test_tables_give_the_values_and_gradients_of_convolutions(
+    monkeypatch: pytest.MonkeyPatch, characters: int, full: bool
+) -> None:
     torch.manual_seed(1)
     cnn = CharacterCnn(
-        characters=20, character_dim=3, filters=((1, 4), (3, 70), (7, 6)), activation="relu", padding_id=9
+        characters=characters, character_dim=3, filters=((1, 4), (3, 70), (7, 6)), activation="relu", padding_id=9
     )
     ids = torch.full((40, 30), 9)
     for row in range(40):
-        ids[row, : 1 + row % 30] = torch.randint(0, 20, (1 + row % 30,))
+        length = 30 if full else 1 + row % 30
+        ids[row, :length] = torch.randint(10, characters, (length,))
     weight = torch.randn(40, 80)
     results = []
     for kernels in (True, False):
@@ -52,3 +57,11 @@ def test_tables_give_the_values_and_gradients_of_convolutions(monkeypatch: pytes
         results.append([features.detach(), *(parameter.grad.clone() for parameter in cnn.parameters())])
     for ours, wanted in zip(*results, strict=True):
         torch.testing.assert_close(ours, wanted, atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("characters", [20, 2000])
+@pytest.mark.parametrize("wrong", [-1, 2000])
+def test_a_character_that_there_is_not(characters: int, wrong: int) -> None:
+    cnn = CharacterCnn(characters=characters, character_dim=3, filters=((1, 4),), activation="relu", padding_id=9)
+    with pytest.raises(IndexError):
+        cnn(torch.tensor([[3, wrong, 9]]))

@@ -10,6 +10,8 @@ from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
 from polyseme.nn.kernels.packed import available
 
 Activation = Literal["relu", "tanh"]
+_FEW_CHARACTERS = 512
+"""Tables of so many are made as a whole."""
 
 
 class CharacterCnn(nn.Module):
@@ -51,20 +53,40 @@ class CharacterCnn(nn.Module):
         """
         weight = self.embedding.weight
         if available("float32") and weight.device.type == "cpu" and weight.dtype == torch.float32:
-            features = window_maxima(character_ids, self.padding_id, self.biases(), self.tables())
+            ids, rows, padding_id = self._present(character_ids)
+            features = window_maxima(ids, padding_id, self.biases(), self.tables(rows))
         else:
             characters = self.embedding(self._trim(character_ids).long()).transpose(1, 2)  # (U, character_dim, C')
             features = torch.cat([convolution(characters).amax(dim=2) for convolution in self.convolutions], dim=1)
         return features.relu() if self.activation == "relu" else features.tanh()
 
-    def tables(self) -> list[Tensor]:
-        """What each filter makes of each character at each offset: (width, characters, filters) a convolution."""
-        with torch.autocast(self.embedding.weight.device.type, enabled=False):
-            return [filter_table(self.embedding.weight, convolution.weight) for convolution in self._convolutions()]
+    def tables(self, rows: Tensor | None = None) -> list[Tensor]:
+        """What each filter makes of each character at each offset: (width, characters, filters) a convolution.
+
+        Args:
+            rows: Vectors of the characters; all of the embedding when left out.
+        """
+        rows = self.embedding.weight if rows is None else rows
+        with torch.autocast(rows.device.type, enabled=False):
+            return [filter_table(rows, convolution.weight) for convolution in self._convolutions()]
 
     def biases(self) -> Tensor:
         """The bias of every filter: (F,)."""
         return torch.cat([convolution.bias for convolution in self._convolutions() if convolution.bias is not None])
+
+    def _present(self, character_ids: Tensor) -> tuple[Tensor, Tensor, int]:
+        """Ids among the characters that are there, the vectors of those, and the padding's id among them.
+
+        Of thousands of characters a batch has some hundreds, and tables of the others would be made for nothing.
+        """
+        weight = self.embedding.weight
+        if len(weight) <= _FEW_CHARACTERS:
+            return character_ids, weight, self.padding_id
+        padding = character_ids.new_tensor([self.padding_id])
+        present, ids = torch.unique(torch.cat([padding, character_ids.flatten()]), return_inverse=True)
+        if not 0 <= int(present[0]) <= int(present[-1]) < len(weight):
+            raise IndexError(f"character ids must lie within 0..{len(weight) - 1}")
+        return ids[1:].view_as(character_ids), weight[present.long()], int(ids[0])
 
     def _convolutions(self) -> list[nn.Conv1d]:
         return [convolution for convolution in self.convolutions if isinstance(convolution, nn.Conv1d)]
