@@ -1,5 +1,9 @@
 """Which of the installed fonts have the characters of a text."""
 
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 _FIRST = "DejaVu Sans"
@@ -8,6 +12,21 @@ _NO_GLYPHS = "Last Resort"  # a font of boxes for every character there is
 _MOST = 3
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without matplotlib's words on fonts: the note says what is missing, once."""
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+@quiet()
 def families(characters: set[str]) -> tuple[list[str], set[str]]:
     """Font families that together have the characters, the plain one first, and the characters that none has."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager

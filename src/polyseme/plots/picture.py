@@ -1,8 +1,6 @@
 """A page with one set of axes, written as PNG or SVG, whole or not at all."""
 
-import logging
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError, MissingPart, OutputError
-from polyseme.plots.fonts import families
+from polyseme.plots.fonts import families, quiet
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = "osD^vP*X"
@@ -131,7 +129,7 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
     """
     path = check_path(path)
     kind = path.suffix.lower()[1:]
-    with _matplotlib().rc_context(_SETTINGS), _quiet():
+    with _matplotlib().rc_context(_SETTINGS), quiet():
         from matplotlib import rcParams
         from matplotlib.figure import Figure
 
@@ -151,20 +149,6 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
             raise OutputError(f"{path}: could not be written ({error.strerror or error})") from error
         finally:
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without matplotlib's words on fonts: the note says what is missing, once."""
-    log = logging.getLogger("matplotlib.font_manager")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            yield
-    finally:
-        log.setLevel(level)
 
 
 def _note(path: Path, missing: set[str]) -> str:
