@@ -1,6 +1,6 @@
 """Adaptive softmax: frequent words in full width, rare ones in clusters of narrower rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from torch import Tensor, nn
@@ -40,22 +40,26 @@ class AdaptiveSoftmax(Softmax):
         """Summed negative log-likelihood: only the clusters that hold a target are computed."""
         head, tails = self._targets(targets)
         total = full_nll(states, self.clusters.head.weight, self.clusters.head.bias, head)
-        for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
-            if len(rows):
-                table: Tensor = cluster[1].weight  # type: ignore[index]
-                narrow = cluster[0](states[rows])  # type: ignore[index]
-                total = total + full_nll(narrow, table, table.new_zeros(len(table)), words)
+        for narrow, table, _, words in self._reached(states, tails):
+            total = total + full_nll(narrow, table, table.new_zeros(len(table)), words)
         return total
 
     def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
         """Log-probability (N,) of one word after each state; only the clusters that hold one are computed."""
         head, tails = self._targets(targets)
         result = chosen(states, self.clusters.head.weight, self.clusters.head.bias, head)
+        for narrow, table, rows, words in self._reached(states, tails):
+            result = result.index_add(0, rows, chosen(narrow, table, table.new_zeros(len(table)), words))
+        return result
+
+    def _reached(
+        self, states: Tensor, tails: list[tuple[Tensor, Tensor]]
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        """Of each cluster that holds a target: its states, narrowed, its table, its rows and the words within it."""
         for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
             if len(rows):
-                narrow = cluster[0](states[rows])  # type: ignore[index]
-                result = result.index_add(0, rows, chosen(narrow, cluster[1].weight, None, words))  # type: ignore[index]
-        return result
+                narrowing, table = cluster.children()
+                yield narrowing(states[rows]), table.get_parameter("weight"), rows, words
 
     def _targets(self, targets: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
         """What the head predicts (N,), a word or a cluster; and for each cluster its rows and words within it."""

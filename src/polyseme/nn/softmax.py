@@ -60,12 +60,11 @@ class FullSoftmax(Softmax):
         return full_nll(states, self.weight, self.bias, targets)
 
 
-def chosen(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+def chosen(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """Log-probability (N,) of one of the rows (V, P) after each state (N, P), of a softmax over all rows.
 
     Logits are made and summed up a tile at a time: a processor's cache holds one, which halves the time.
     """
-    bias = weight.new_zeros(len(weight)) if bias is None else bias
     parts = []
     for some, wanted in zip(states.split(TILE), targets.split(TILE), strict=True):
         tiles = zip(weight.split(TILE), bias.split(TILE), strict=True)
