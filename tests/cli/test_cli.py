@@ -304,6 +304,10 @@ class TestMain:
         assert given.out.strip().startswith("Usage: ")
         assert (given.code, given.err) == (2, "")
 
+    @pytest.mark.parametrize(("command", "word"), [("nearest", "[play]"), ("substitutes", "[bank]")])
+    def test_the_word_in_brackets_is_in_the_help(self, run, command: str, word: str) -> None:
+        assert run(command, "--help").out.count(word) == 2  # of the argument and in the example
+
     def test_does_not_wait_for_torch(self) -> None:
         """`polyseme --help` must answer at once, so nothing heavy may be imported on the way to it."""
         script = (

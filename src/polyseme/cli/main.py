@@ -32,6 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # in "rich" the word in brackets would be taken for a colour, and vanish
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("embed")(embed.embed)
