@@ -116,3 +116,9 @@ def open_corpus(
         tokenize=tokenize.value if tokenize else None,
         dictionary=read_dictionary(dictionary),
     )
+
+
+def tell_repairs(corpus: "Corpus") -> None:
+    """Say what of a text was no text, where there was any."""
+    if corpus.repairs:
+        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)

@@ -25,6 +25,7 @@ from polyseme.cli.arguments import (
     VocabularyFile,
     model_path,
     open_corpus,
+    tell_repairs,
 )
 from polyseme.cli.progress import progress
 from polyseme.errors import InputError
@@ -171,8 +172,7 @@ def embed(
             sentences += 1
             tokens += len(sentence.tokens)
             advance(len(sentence.tokens), corpus.share_read())
-    if corpus.repairs:
-        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    tell_repairs(corpus)
     seconds = time.monotonic() - begun
     if as_json:
         facts = {"output": str(output), "sentences": sentences, "tokens": tokens, "seconds": round(seconds, 3)}

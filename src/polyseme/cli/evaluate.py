@@ -19,6 +19,7 @@ from polyseme.cli.arguments import (
     VocabularyFile,
     model_path,
     open_corpus,
+    tell_repairs,
 )
 from polyseme.cli.progress import progress
 
@@ -55,8 +56,7 @@ def evaluate(
                 advance(len(sentence.tokens), corpus.share_read())
 
         result = measure(opened, sentences(), device=device)
-    if corpus.repairs:
-        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    tell_repairs(corpus)
     if as_json:
         typer.echo(json.dumps({**result.facts(), "softmax_words": opened.config.vocabulary_size}))
         return

@@ -22,6 +22,7 @@ from polyseme.cli.arguments import (
     TokenizeOption,
     model_path,
     open_corpus,
+    tell_repairs,
     whole_path,
 )
 from polyseme.cli.progress import progress
@@ -106,8 +107,7 @@ def index(
             advance=advance,
         )
     seconds = time.monotonic() - begun
-    if corpus.repairs:
-        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    tell_repairs(corpus)
     if as_json:
         typer.echo(json.dumps({"output": str(output), "occurrences": len(built), "seconds": round(seconds, 3)}))
     else:

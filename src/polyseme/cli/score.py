@@ -19,6 +19,7 @@ from polyseme.cli.arguments import (
     VocabularyFile,
     model_path,
     open_corpus,
+    tell_repairs,
 )
 from polyseme.cli.columns import padded
 
@@ -73,8 +74,7 @@ def score(
                 name = token if is_known else f"{token} *"
                 typer.echo(f"{padded(name, 24)}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
             typer.echo("")
-    if corpus.repairs:
-        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    tell_repairs(corpus)
 
 
 def _bits(log_probability: float) -> float:
