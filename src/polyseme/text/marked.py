@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from itertools import accumulate
 
 from polyseme.errors import InputError
 from polyseme.text.dictionary import Dictionary
@@ -27,7 +28,15 @@ def marked(
     word, closed, after = rest.partition("]")
     if not opened or not closed or not word.strip() or "[" in after:
         raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
-    left, right = (_tokens(part, tokenize, dictionary) for part in (before, after))
+    # Cut as a whole where that does not cut across the brackets: what is a token depends on what stands beside it.
+    whole = _tokens(before + word + after, tokenize, dictionary)
+    ends = [0, *accumulate(map(len, whole))]  # in characters that are no white space
+    start = len("".join(before.split()))
+    stop = start + len("".join(word.split()))
+    if start in ends and stop in ends:
+        left, right = whole[: ends.index(start)], whole[ends.index(stop) :]
+    else:
+        left, right = (_tokens(part, tokenize, dictionary) for part in (before, after))
     return [*left, word.strip(), *right], len(left)
 
 

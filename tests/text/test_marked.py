@@ -1,0 +1,50 @@
+"""A word in brackets is asked for in the tokens that the corpus would have."""
+
+import io
+
+import pytest
+
+from polyseme.errors import InputError
+from polyseme.text.marked import marked
+from polyseme.text.tokenizers import Tokenizer, tokenized
+
+
+@pytest.mark.parametrize(
+    ("tokenize", "sentence"),
+    [
+        ("en", "Mr. [Smith] left at 5 p.m. yesterday."),
+        ("en", "The U.S. [bank] failed."),
+        ("en", "J. [Brown] can't come ."),
+        ("en", "He said (see Fig. [3]) so."),
+        ("en", "He left at once. The [play] had begun."),
+        ("zh", "她喜欢吃[苹果]和梨。"),
+        ("char", "他[打]球。"),
+    ],
+)
+def test_the_tokens_are_those_of_the_text(tokenize: Tokenizer, sentence: str) -> None:
+    text = sentence.replace("[", "").replace("]", "")
+    expected = [token for tokens in tokenized(io.StringIO(text).readline, tokenize) for token in tokens]
+    tokens, position = marked(sentence, tokenize)
+    assert tokens == expected
+    assert f"[{tokens[position]}]" in sentence
+
+
+@pytest.mark.parametrize(
+    ("tokenize", "sentence", "expected"),
+    [
+        ("en", "It was un[lovely].", (["It", "was", "un", "lovely", "."], 3)),
+        ("en", "She lives in [New York].", (["She", "lives", "in", "New York", "."], 3)),
+        ("zh", "我给你打[电话]。", (["我", "给", "你", "打", "电话", "。"], 4)),  # 打电话 is a word of the dictionary
+        (None, "on the [bank].", (["on", "the", "bank", "."], 2)),
+    ],
+)
+def test_the_brackets_hold_one_token(
+    tokenize: Tokenizer | None, sentence: str, expected: tuple[list[str], int]
+) -> None:
+    assert marked(sentence, tokenize) == expected
+
+
+@pytest.mark.parametrize("sentence", ["no bracket", "[one] and [two]", "an [ ] empty one", "never [closed"])
+def test_one_word_is_marked(sentence: str) -> None:
+    with pytest.raises(InputError, match="has no one word in brackets; write it as"):
+        marked(sentence)
