@@ -41,6 +41,11 @@ class TestCutting:
         names = Dictionary(["安娜·卡列尼娜", "《史记》"])
         assert chinese_words("安娜·卡列尼娜读《史记》", names) == ["安娜·卡列尼娜", "读", "《史记》"]
 
+    @pytest.mark.parametrize("word", ["caf", "cafe", "при", "afé"])
+    def test_letters_are_not_only_those_of_ascii(self, word: str) -> None:
+        text = "café，cafe\u0301，привет"
+        assert Dictionary([word]).cut(text, lambda some: [some]) == [text]
+
     def test_a_latin_word_is_not_found_within_another(self) -> None:
         names = Dictionary(["AI", "T恤", "三国2"])
         assert names.cut("AI用AI，FAIR、AIR。BT恤T恤三国20三国2", lambda text: [text]) == [

@@ -106,6 +106,12 @@ def test_readline_gives_pieces_and_counts_lines() -> None:
     ]
 
 
+def test_a_mended_line_is_as_long_as_asked_for() -> None:
+    """Several broken bytes make one character, and less than was asked for would be taken for the end of a line."""
+    source = Lines(io.BytesIO(b"x\xe4\xb8 one two\nthree"), name="a.txt", repairs=Repairs())
+    assert [source.readline(6) for _ in range(4)] == ["x\ufffd one", " two\n", "three", ""]
+
+
 def test_a_line_without_an_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_LINE", 100)
     assert read(b"x" * 99)[0] == ["x" * 99]
@@ -113,6 +119,8 @@ def test_a_line_without_an_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         InputError, match=r"^a\.txt:2: line of 100 or more characters where one sentence is expected; bre"
     ):
         read(b"one\n" + b"x" * 1000)
+    with pytest.raises(InputError, match=r"^a\.txt:1: line of 100 or more"):
+        read(b"x\xe4\xb8 " + b"x" * 98)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ EXPECTED = (
         ('["a", ""]', f'a:2: ["a", ""] {EXPECTED}'),
         ("3", f"a:2: 3 {EXPECTED}"),
         ('{"text": "a", "id": [1]}', 'a:2: "id" is [1]; give a string or a whole number'),
+        ('{"text": "a", "id": true}', 'a:2: "id" is true; give a string or a whole number'),
+        ('{"tokens": null, "text": null}', f'a:2: {{"tokens": null, "text": null}} {EXPECTED}'),
     ],
 )
 def test_bad_jsonl(text: str, message: str) -> None:
@@ -142,6 +144,10 @@ def test_bad_jsonl(text: str, message: str) -> None:
         next(found)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_tokens_that_are_null_leave_the_text() -> None:
+    assert list(read_jsonl(lines('{"tokens": null, "text": "a b"}\n'), None)) == [Sentence(["a", "b"])]
 
 
 def test_fasta() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -9,13 +10,14 @@ from polyseme.errors import InputError
 
 # A line of jieba's user dictionaries: a word, perhaps its frequency, perhaps its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
+_FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
 
 
 class Dictionary:
     """Words that are kept whole, wherever they stand.
 
-    Where two of them overlap in a text, the one that begins first is taken, and of those the longest. A word of Latin
-    letters or digits is not found within a longer one.
+    Where two of them overlap in a text, the one that begins first is taken, and of those the longest. A word of letters
+    (Latin, Greek, Cyrillic) or digits is not found within a longer one.
 
     Args:
         words: Without whitespace, which is never within a token.
@@ -99,12 +101,14 @@ class Dictionary:
         """Of the word that begins here; 0 where none does."""
         for length in self._lengths.get(text[at], ()):
             end = at + length
-            if text[at:end] in self._words and not (_within_latin(text, at) or _within_latin(text, end)):
+            if text[at:end] in self._words and not (_within_word(text, at) or _within_word(text, end)):
                 return length
         return 0
 
 
-def _within_latin(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place are Latin letters or digits."""
+def _within_word(text: str, at: int) -> bool:
+    """Whether the characters on both sides of a place are letters, marks or digits, and no Chinese characters."""
     around = text[at - 1 : at + 1] if at else ""
-    return len(around) == 2 and around.isascii() and around.isalnum()
+    return len(around) == 2 and all(
+        (one.isalnum() or unicodedata.combining(one)) and one < _FIRST_WIDE for one in around
+    )

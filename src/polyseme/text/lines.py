@@ -91,18 +91,24 @@ class Lines:
         return f"{self.name}:{self.number}"
 
     def readline(self, limit: int) -> str:
-        """The next line with its end (a line feed), or at most ``limit`` characters of it; "" after the last."""
-        try:
-            text = self._text.readline(limit)
-        except _UNREADABLE as error:
-            self.number += not self._line_open
-            raise InputError(
-                f"{self.place}: cannot read on: {error}; the file is damaged or cut off, fetch it again"
-            ) from error
-        if text:
+        """The next line with its end (a line feed), or the first ``limit`` characters of it; "" after the last."""
+        line = ""
+        while len(line) < limit:  # what is mended may be shorter than what was read
+            try:
+                text = self._text.readline(limit - len(line))
+            except _UNREADABLE as error:
+                self.number += not self._line_open
+                raise InputError(
+                    f"{self.place}: cannot read on: {error}; the file is damaged or cut off, fetch it again"
+                ) from error
+            if not text:
+                break
             self.number += not self._line_open
             self._line_open = not text.endswith("\n")
-        return self.repairs.mend(text, self.place)
+            line += self.repairs.mend(text, self.place)
+            if not self._line_open:
+                break
+        return line
 
     def __iter__(self) -> Iterator[str]:
         """Whole lines without their ends."""

@@ -93,7 +93,7 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
         content = record
         name = None
         if isinstance(record, dict):
-            content = record.get("tokens", record.get("text"))
+            content = record.get("text") if record.get("tokens") is None else record["tokens"]
             name = record.get("id")
         if isinstance(content, str):
             text = lines.repairs.mend(content, lines.place)
@@ -108,7 +108,7 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
                 f"{lines.place}: {_shown(line)} where a list of non-empty strings is expected, or an object with such "
                 'a list as "tokens" or a string as "text"'
             )
-        if not isinstance(name, str | int | None):
+        if not isinstance(name, str | int | None) or isinstance(name, bool):
             raise InputError(f'{lines.place}: "id" is {_shown(json.dumps(name))}; give a string or a whole number')
         for tokens in sentences:
             yield Sentence(tokens, None if name is None else str(name))
