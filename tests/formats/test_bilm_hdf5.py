@@ -1,5 +1,6 @@
 """options.json + weights.hdf5, against arrays computed by AllenNLP and by TensorFlow."""
 
+import dataclasses
 import gzip
 import json
 import lzma
@@ -12,12 +13,14 @@ import numpy as np
 import pytest
 import torch
 from conftest import GOLDEN, arrays, batches
-from tiny import WORDS, tiny_model
+from tiny import WORDS, tiny_model, tiny_word_model
 
 import polyseme
 from polyseme.errors import FormatError, InputError, MissingPart
 from polyseme.formats import bilm_hdf5, files, native
 from polyseme.formats.detect import open_model
+from polyseme.text.characters import WholeWords
+from polyseme.text.vocabulary import Vocabulary
 
 TWO = GOLDEN / "allennlp" / "two_layers"
 TOLERANCE = 1e-5
@@ -133,6 +136,23 @@ def test_looking_for_an_array_does_not_read_it(monkeypatch: pytest.MonkeyPatch) 
 def test_the_fingerprint_tells_settings_that_no_tensor_tells(copy: Path) -> None:
     edit(copy / "options.json", lstm__cell_clip=1.5)
     assert open_model(copy).fingerprint() != open_model(TWO).fingerprint()
+
+
+def test_the_fingerprint_tells_which_word_has_which_vector() -> None:
+    model = tiny_word_model()
+    words = model.vocabulary.words if model.vocabulary else ()
+    swapped = Vocabulary([*words[:-2], words[-1], words[-2]])
+    other = dataclasses.replace(model, indexer=WholeWords(swapped.ids), vocabulary=swapped)
+    assert other.fingerprint() != model.fingerprint()
+    assert dataclasses.replace(model, vocabulary=swapped).fingerprint() == model.fingerprint()
+
+
+def test_a_word_of_white_space_comes_back(tmp_path: Path) -> None:
+    model = dataclasses.replace(tiny_model(), vocabulary=Vocabulary([*WORDS[:-1], "\u2028"]))
+    bilm_hdf5.write(model, tmp_path / "out")
+    again = open_model(tmp_path / "out").vocabulary
+    assert again is not None
+    assert again.words[-1] == "\u2028"
 
 
 def test_a_model_of_our_own_makes_options(tmp_path: Path) -> None:
@@ -310,6 +330,14 @@ class TestBadFiles:
             del file["char_embed"]
             file.create_dataset("char_embed", data=values, chunks=(100, 3), compression="gzip")
         assert open_model(copy).fingerprint() == expected
+
+    def test_chunks_that_unpack_to_too_much(self, copy: Path) -> None:
+        with h5py.File(copy / "weights.hdf5", "r+") as file:
+            del file["char_embed"]
+            file.create_dataset("char_embed", data=np.zeros((261, 1 << 15), np.float32), compression="gzip")
+        edit(copy / "options.json", char_cnn__embedding__dim=1 << 15)
+        with pytest.raises(FormatError, match=r"char_embed: [\d,]+ bytes would unpack to 34,209,792, more than 100 ti"):
+            polyseme.load(copy)
 
     def test_an_array_in_another_file_is_not_opened(self, copy: Path) -> None:
         (copy / "secret").write_bytes(bytes(261 * 4 * 4))

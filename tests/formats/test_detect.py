@@ -208,6 +208,31 @@ class TestBadPaths:
         with pytest.raises(FormatError, match=r"weights.hdf5: .* more than 100 times as many; refused as unsafe"):
             polyseme.load(path)
 
+    def test_a_zip_of_two_models(self, tmp_path: Path) -> None:
+        path = tmp_path / "two.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for inside in ("english", "norwegian"):
+                archive.write(OPTIONS, f"{inside}/options.json")
+                archive.write(WEIGHTS, f"{inside}/{inside}.hdf5")
+        with pytest.raises(
+            InputError,
+            match=r"two.zip: options.json stands in it 2 times \(english/options.json, norwegian/options.json\), expec",
+        ):
+            polyseme.load(path)
+
+    def test_what_macos_leaves_in_a_zip(self, tmp_path: Path, expected: np.ndarray) -> None:
+        path = tmp_path / "mac.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(OPTIONS, "model/options.json")
+            archive.write(WEIGHTS, "model/weights.hdf5")
+            for name in ("__MACOSX/model/options.json", "model/._options.json", "__MACOSX/model/._weights.hdf5"):
+                archive.writestr(name, b"\0\5\x16\7")
+        np.testing.assert_array_equal(polyseme.load(path).embed(SENTENCE)[0], expected)
+
+    def test_a_device_without_numbers(self) -> None:
+        with pytest.raises(InputError, match=r"^device 'meta' cannot be used \(it holds no numbers\); try 'cpu'$"):
+            polyseme.load((OPTIONS, WEIGHTS), device="meta")
+
     @pytest.mark.parametrize("text", ['{"lstm": {"dim"', "[" * 100_000, "[1]"])
     def test_damaged_options_are_named(self, text: str, tmp_path: Path) -> None:
         shutil.copy(WEIGHTS, tmp_path)

@@ -133,6 +133,20 @@ def test_a_tensor_that_is_larger_than_what_is_stored(model: Path) -> None:
         open_model(model)
 
 
+def test_tensors_that_unpack_to_too_much(model: Path) -> None:
+    torch.save({"forward_layer_0.input_linearity.weight": torch.zeros(1 << 13, 1 << 10)}, model / "plain.pkl")
+    with (
+        zipfile.ZipFile(model / "plain.pkl") as plain,
+        zipfile.ZipFile(model / "encoder.pkl", "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    with pytest.raises(
+        FormatError, match=r"encoder.pkl!.*: [\d,]+ bytes would unpack to 33,554,432, more than 100 tim"
+    ):
+        open_model(model)
+
+
 def test_weights_that_lack_a_tensor_or_hold_nan(model: Path) -> None:
     state = torch.load(model / "encoder.pkl", map_location="cpu")
     bias = state.pop("backward_layer_1.state_linearity.bias")

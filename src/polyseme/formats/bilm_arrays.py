@@ -66,7 +66,7 @@ def _vocabulary(files: Files, name: str | None) -> Vocabulary | None:
     if name is None:
         return None
     lines = files.text(name).rstrip("\n").split("\n")  # not splitlines(): a word may hold U+2028 and its like
-    return Vocabulary((line.strip() for line in lines), where=files.shown(name))
+    return Vocabulary((line.strip(" \t\r") for line in lines), where=files.shown(name))
 
 
 def _cell(direction: int, layer: int) -> str:

@@ -14,7 +14,7 @@ from torch import Tensor
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.bilm_arrays import from_arrays, to_arrays
 from polyseme.formats.bilm_options import to_options
-from polyseme.formats.files import Files
+from polyseme.formats.files import Files, check_unpacked
 from polyseme.formats.model import Model, Weights
 from polyseme.formats.output import new_folder
 from polyseme.models.config import CharacterEncoderConfig, LstmEncoderConfig
@@ -56,6 +56,7 @@ class Hdf5Weights(Weights):
                 f"{self.path}: {name} declares {dataset.nbytes:,} bytes but stores {dataset.id.get_storage_size():,}; "
                 "the file is truncated"
             )
+        check_unpacked(f"{self.path}: {name}", dataset.id.get_storage_size(), dataset.nbytes)
         try:
             return torch.from_numpy(np.ascontiguousarray(dataset[...], dtype=np.float32))
         except (OSError, RuntimeError, MemoryError) as error:

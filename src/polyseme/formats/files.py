@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
 
-from polyseme.errors import FormatError, InputError
+from polyseme.errors import FormatError, InputError, PolysemeError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 GZIP_SIGNATURE = b"\x1f\x8b"
@@ -18,6 +18,15 @@ ZIP_SIGNATURE = b"PK\x03\x04"
 LARGEST_RATIO = 100
 SMALL_ENTRY = 16 << 20
 """What is compressed is unpacked into memory. Weights hardly shrink, and beyond this size nothing else is large."""
+
+
+def check_unpacked(where: str, packed: int, unpacked: int) -> None:
+    """Refuse what would unpack to very many times its size."""
+    if unpacked > max(SMALL_ENTRY, LARGEST_RATIO * packed):
+        raise FormatError(
+            f"{where}: {packed:,} bytes would unpack to {unpacked:,}, more than {LARGEST_RATIO} times as many; refused "
+            "as unsafe"
+        )
 
 
 class Files:
@@ -92,7 +101,7 @@ class Files:
         try:
             value = json.loads(self.text(name))
         except ValueError as error:
-            if isinstance(error, FormatError):
+            if isinstance(error, PolysemeError):
                 raise
             raise FormatError(f"{self.shown(name)}: not JSON ({error})") from error
         except RecursionError as error:
@@ -121,12 +130,15 @@ class ZipFiles(Files):
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise FormatError(f"{path}: a damaged or truncated zip ({error}); fetch it again") from error
         self._entries: dict[str, zipfile.ZipInfo] = {}
+        self._places: dict[str, list[str]] = {}
         for entry in self._zip.infolist():
             inner = PurePosixPath(entry.filename.replace("\\", "/"))
             if inner.is_absolute() or ".." in inner.parts or (inner.parts and inner.parts[0].endswith(":")):
                 raise FormatError(f"{path}: entry {entry.filename!r} points outside the archive; refused as unsafe")
-            if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
+            litter = inner.name.startswith("._") or "__MACOSX" in inner.parts  # that macOS leaves in zips
+            if not litter and not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
                 self._entries.setdefault(inner.name, entry)
+                self._places.setdefault(inner.name, []).append(entry.filename)
 
     @property
     def names(self) -> list[str]:
@@ -138,11 +150,12 @@ class ZipFiles(Files):
         entry = self._entries.get(name)
         if entry is None:
             raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
-        if entry.file_size > max(SMALL_ENTRY, LARGEST_RATIO * entry.compress_size):
-            raise FormatError(
-                f"{self.shown(name)}: {entry.compress_size:,} bytes would unpack to {entry.file_size:,}, more than "
-                f"{LARGEST_RATIO} times as many; refused as unsafe"
+        if len(places := self._places[name]) > 1:
+            raise InputError(
+                f"{self.where}: {name} stands in it {len(places)} times ({', '.join(places[:3])}), expected one model; "
+                "unpack it and name the folder you mean"
             )
+        check_unpacked(self.shown(name), entry.compress_size, entry.file_size)
         file = self._zip_open(name)
         if entry.compress_type == zipfile.ZIP_STORED:
             return cast("BinaryIO", file)

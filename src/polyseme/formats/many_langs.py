@@ -1,17 +1,19 @@
 """ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
 
+import contextlib
 import pickle
 import warnings
+import zipfile
 from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from pydantic import ValidationError
 from torch import Tensor
 
 from polyseme.errors import FormatError
-from polyseme.formats.files import Files
+from polyseme.formats.files import Files, check_unpacked
 from polyseme.formats.model import Model, Weights, assemble
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.text.characters import UnicodeCharacters
@@ -44,6 +46,8 @@ class PickledWeights(Weights):
         with files.open(name) as file:
             # What torch saved begins as a zip or with a pickle of protocol 2.
             other_pickle = file.read(2) in (b"\x80\3", b"\x80\4", b"\x80\5")
+            file.seek(0)
+            _check_packing(file, self.path)
             file.seek(0)
             try:
                 with warnings.catch_warnings(action="ignore"):
@@ -99,6 +103,13 @@ def read(files: Files) -> Model:
     tensors = _read_token_encoder(PickledWeights(files, TOKENS), config, asked_by)
     tensors |= _read_lstms(PickledWeights(files, ENCODER), config, asked_by)
     return Model(config, assemble(config, tensors, where=files.where), indexer)
+
+
+def _check_packing(file: BinaryIO, path: str) -> None:
+    """Torch unpacks compressed tensors without asking how large they become."""
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as parts:  # else torch says what it is
+        for part in parts.infolist():
+            check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
 
 
 def _dictionary(files: Files, name: str) -> dict[str, int]:
@@ -181,7 +192,7 @@ def _config(
     except ValidationError as error:
         first = error.errors()[0]
         raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'settings'}: {first['msg']}") from error
-    except (TypeError, AttributeError, ValueError) as error:
+    except (TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(

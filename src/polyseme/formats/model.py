@@ -29,6 +29,8 @@ class Model:
     def to(self, device: str | torch.device) -> "Model":
         """Move the network; gives the same model."""
         try:
+            if torch.device(device).type == "meta":
+                raise RuntimeError("it holds no numbers")
             self.bilm.to(device)
         except (RuntimeError, AssertionError) as error:  # torch's words for a device it does not know or have
             raise InputError(
@@ -41,6 +43,7 @@ class Model:
         digest = hashlib.blake2b(digest_size=8)
         computed = self.config.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
         digest.update(computed.encode())  # clips and the like, which no tensor tells
+        digest.update(self.indexer.tables().encode())
         for name, tensor in self.bilm.state_dict().items():
             if not name.startswith("softmax."):
                 digest.update(name.encode())

@@ -4,6 +4,7 @@ An indexer gives every word one row of integers. For the byte model that row is 
 also knows words, the word's own id stands first.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -37,6 +38,9 @@ class Indexer(Protocol):
     def ids(self, words: Sequence[str]) -> Ids:
         """The ids of each word: (U, width)."""
 
+    def tables(self) -> str:
+        """All that an id depends on and the width does not tell; empty where ids are the same in every model."""
+
 
 class ByteCharacters:
     """UTF-8 bytes between a begin-of-word and an end-of-word marker, filled up to a fixed length.
@@ -68,6 +72,10 @@ class ByteCharacters:
             row[1 : 1 + len(encoded)] += 1
             row[1 + len(encoded)] = _END_WORD_ID
         return result
+
+    def tables(self) -> str:
+        """Nothing: a byte is its own id."""
+        return ""
 
     def _marker(self, character: int) -> Ids:
         row = np.full(self.width, BYTE_PADDING_ID, dtype=np.int64)
@@ -131,6 +139,11 @@ class UnicodeCharacters:
             row[first : first + len(inner) + 2] = [begin, *inner, end]
         return result
 
+    def tables(self) -> str:
+        """Both tables, and which markers stand around a word."""
+        words = None if self.words is None else sorted(self.words.items())
+        return json.dumps([sorted(self.characters.items()), words, self.begin_word, self.end_word])
+
 
 class WholeWords:
     """One id a word, for models whose input is a table of word vectors.
@@ -154,3 +167,7 @@ class WholeWords:
         """The id of each word: (U, 1)."""
         unknown = self.words[self.UNKNOWN]
         return np.array([[self.words.get(word, unknown)] for word in words], dtype=np.int64).reshape(-1, 1)
+
+    def tables(self) -> str:
+        """The words with their ids."""
+        return json.dumps(sorted(self.words.items()))
