@@ -3,19 +3,23 @@
 import gzip
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pyarrow.parquet
 import pytest
+import typer
 from conftest import GOLDEN, refused
-from tiny import tiny_word_model
+from tiny import tiny_model, tiny_word_model
 
 import polyseme
+from polyseme.cli.main import app
 from polyseme.formats import native
 from polyseme.formats.detect import bundled_names, open_model
 
@@ -172,6 +176,19 @@ class TestEmbed:
         assert not (tmp_path / "out.npz").exists()
         assert not (tmp_path / "out.npz.partial").exists()
 
+    def test_a_run_that_ends_at_bad_input_names_what_it_leaves(self, run, tmp_path: Path) -> None:
+        output = ("-m", TWO, "-o", tmp_path / "out.npz")
+        (tmp_path / "blank.txt").write_text("\n" * 5000)
+        refused(run("embed", tmp_path / "blank.txt", *output), "blank.txt: no sentences")
+        assert not (tmp_path / "out.npz.partial").exists()
+        (tmp_path / "late.jsonl").write_text('["a"]\n' * 5000 + "3\n")
+        done = run("embed", tmp_path / "late.jsonl", *output)
+        refused(done, "late.jsonl:5001: 3 where a list")
+        refused(done, f"what was done before is in {tmp_path / 'out.npz.partial'}: remove it to begin anew")
+
+    def test_a_pipe_cannot_be_resumed(self, run, tmp_path: Path) -> None:
+        refused(run("embed", "-", "-m", TWO, "-o", tmp_path / "out.npz", "--resume"), "standard input: is a pipe, and")
+
     def test_an_interrupt_says_how_to_go_on(self, run, lines: Path, tmp_path: Path, monkeypatch) -> None:
         whole = polyseme.Embedder.stream
 
@@ -304,9 +321,34 @@ class TestMain:
         assert given.out.strip().startswith("Usage: ")
         assert (given.code, given.err) == (2, "")
 
-    @pytest.mark.parametrize(("command", "word"), [("nearest", "[play]"), ("substitutes", "[bank]")])
-    def test_the_word_in_brackets_is_in_the_help(self, run, command: str, word: str) -> None:
-        assert run(command, "--help").out.count(word) == 2  # of the argument and in the example
+    def test_help_is_shown_as_it_is_written(self, run, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Words in brackets are no colours, and <UNK> is no HTML."""
+        monkeypatch.setenv("COLUMNS", "10000")
+
+        def shown(text: str) -> str:
+            return " ".join(text.replace("│", " ").replace("`", "").split())
+
+        def check(command: Any, path: list[str]) -> None:
+            page = shown(run(*path, "--help").out)
+            params = command.get_params(typer.Context(command))
+            texts = [*(command.help or "").split("\n\n"), *(getattr(param, "help", None) or "" for param in params)]
+            for text in texts:
+                assert shown(text) in page
+            for name, inner in getattr(command, "commands", {}).items():
+                check(inner, [*path, name])
+
+        check(typer.main.get_command(app), [])
+
+    def test_what_a_terminal_cannot_show_is_escaped(self, lines: Path, tmp_path: Path) -> None:
+        native.write(tiny_model(), tmp_path / "model")
+        done = subprocess.run(
+            [sys.executable, "-m", "polyseme", "score", tmp_path / "model", lines],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert rb"\u6f22\u5b57" in done.stdout
 
     def test_does_not_wait_for_torch(self) -> None:
         """`polyseme --help` must answer at once, so nothing heavy may be imported on the way to it."""

@@ -73,6 +73,22 @@ def test_what_was_not_text_is_told(run, model: Path, tmp_path: Path) -> None:
     assert told in run("score", model, tmp_path / "text.txt").err
 
 
+def test_names_that_are_not_utf_8(run, model: Path, tmp_path: Path) -> None:
+    text, moved = tmp_path / "caf\udce9.txt", tmp_path / "m\udce9"
+    text.write_text("a play\n")
+    model.rename(moved)
+    assert run("index", text, "-m", moved, "-o", tmp_path / "index").code == 0
+    assert "[play]" in run("nearest", tmp_path / "index", "a [play]").out
+
+
+def test_a_folder_of_ones_own_comes_before_the_box(run, model: Path, text: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model.rename("english-small")
+    run("index", text, "-m", "english-small", "-o", "index")
+    monkeypatch.chdir("/")
+    assert run("nearest", tmp_path / "index", "a [play]", "-k", 1).code == 0
+
+
 def test_no_other_word(run, model: Path, text: Path, tmp_path: Path) -> None:
     run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index", "--word", "bank")
     found = run("nearest", tmp_path / "index", "a [bank]", "--words", "other")
@@ -99,6 +115,8 @@ def test_refusals(run, model: Path, text: Path, tmp_path: Path) -> None:
     run("index", text, "-m", model, "-o", index)
     refused(run("index", text, "-m", model, "-o", index), "index: exists already")
     refused(run("nearest", index, "a play"), "has no one word in brackets")
+    refused(run("nearest", index, "a [play]", "--options", text), "belongs to a model; name that with --model")
+    refused(run("index", tmp_path, "-m", model, "-o", tmp_path / "inside"), "where it would be read as text")
     refused(run("nearest", index, "a [zebra]", "--words", "same"), "no occurrence of 'zebra'")
     refused(run("similar", "play"), "nothing to look in; give --index, --model or --vectors")
     refused(run("similar", "zebra", "--index", index), "'zebra' is not in it")

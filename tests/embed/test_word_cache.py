@@ -46,6 +46,15 @@ def test_no_budget_keeps_nothing() -> None:
         assert len(cache) == 0
 
 
+def test_what_is_no_word_is_not_kept() -> None:
+    """A paragraph given as one token would take more memory than the budget knows of."""
+    cache = WordCache(2, budget_bytes=1 << 20)
+    long = "1" * 300
+    assert right(cache, ["1", long])
+    assert right(cache, [long, "1"])
+    assert len(cache) == 1
+
+
 def test_threads_share_it() -> None:
     """A thread that meets a word another one is just storing waits for its vector."""
     cache = WordCache(2, budget_bytes=8 * 3000)

@@ -203,7 +203,7 @@ def test_other_settings_are_refused_by_name(
         dtype = options.pop("dtype")
         return open_writer(path, settings=options, dtype=dtype, resume=True)  # type: ignore[arg-type]
 
-    write_until_stopped(opened(dict(settings)), 1)
+    write_until_stopped(opened(dict(settings)), 2)
     changed = dict(settings)
     change(changed)
     before = {each.name: each.read_bytes() for each in Path(f"{path}.partial").iterdir()}
@@ -214,7 +214,7 @@ def test_other_settings_are_refused_by_name(
         f"or delete {path}.partial to start anew"
     )
     assert before == {each.name: each.read_bytes() for each in Path(f"{path}.partial").iterdir()}
-    assert opened(settings | {"options": {"b": None, "a": 1}}).done == 1
+    assert opened(settings | {"options": {"b": None, "a": 1}}).done == 2
 
 
 @pytest.mark.parametrize("content", [None, "{", "[1, 2]"])
@@ -231,8 +231,8 @@ def test_parts_without_readable_settings_are_refused(tmp_path: Path, content: st
 
 def test_a_name_that_is_not_unicode_is_kept(tmp_path: Path) -> None:
     settings = {"text": [os.fsdecode(b"caf\xe9.txt"), "漢字.txt"]}
-    write_until_stopped(open_writer(tmp_path / "out.npz", settings=settings), 1)
-    assert open_writer(tmp_path / "out.npz", settings=settings, resume=True).done == 1
+    write_until_stopped(open_writer(tmp_path / "out.npz", settings=settings), 2)
+    assert open_writer(tmp_path / "out.npz", settings=settings, resume=True).done == 2
 
 
 def test_settings_are_stored_readably(tmp_path: Path) -> None:
@@ -272,3 +272,26 @@ def test_what_is_buffered_is_bounded_for_tiny_sentences(tmp_path: Path) -> None:
         for _ in range(500):
             writer.write(Record([], np.zeros((0, 4))))
         assert len(list((tmp_path / "out.npz.partial").glob("part-*"))) == 2
+
+
+def test_what_is_buffered_is_bounded_for_long_tokens(tmp_path: Path) -> None:
+    with start(tmp_path / "out.npz") as writer:
+        writer.write(Record(["x" * 3000], np.ones((1, 2), np.float32)))
+        assert len(list((tmp_path / "out.npz.partial").glob("part-*"))) == 1
+
+
+def test_blank_sentences_alone_are_not_kept(tmp_path: Path) -> None:
+    write_until_stopped(start(tmp_path / "out.npz"), 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_many_files_the_one_that_changed_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "out.npz"
+    files = [[f"corpus/file-{number}.txt", number] for number in range(300)]
+    write_until_stopped(open_writer(out, settings={"text": files}), 2)
+    changed = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
+    with pytest.raises(InputError) as caught:
+        open_writer(out, settings={"text": changed}, resume=True)
+    assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] now' in str(
+        caught.value
+    )

@@ -265,6 +265,8 @@ class TestBuilding:
         corpus = Corpus([text])
         with pytest.raises(InputError, match=r"index: exists already; give the name of a new folder, or --append"):
             OccurrenceIndex.build(embedder, corpus, index.path)
+        with pytest.raises(InputError, match=r"the path is not UTF-8, and faiss cannot open it; give another$"):
+            OccurrenceIndex.build(embedder, corpus, tmp_path / "caf\udce9")
         with pytest.raises(InputError, match=r"was built with layers 'top', not 'mean'"):
             OccurrenceIndex.build(embedder, corpus, index.path, append=True, layers="mean")
         with pytest.raises(InputError, match=r"none of the words asked for stands in it; nothing was stored"):

@@ -39,6 +39,24 @@ def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
     assert tokens(Corpus([tmp_path])) == [["a/b/c.txt"], ["a/z.txt"], ["b.txt"], ["c"]]
 
 
+def test_links_are_followed_but_not_in_circles(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/b.txt").write_text("b")
+    (tmp_path / "corpus/inner").mkdir(parents=True)
+    (tmp_path / "corpus/a.txt").write_text("a")
+    (tmp_path / "corpus/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "corpus/inner/up").symlink_to(tmp_path / "corpus")
+    assert tokens(Corpus([tmp_path / "corpus"])) == [["a"], ["b"]]
+
+
+def test_a_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(
+        InputError, match=r"^standard input \(-\) is closed; give a file, or pipe text into the command$"
+    ):
+        tokens(Corpus(["-"]))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -77,6 +95,8 @@ def test_tokenize_is_for_running_text(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text('{"text": "It\'s late."}')
     (tmp_path / "c.conllu").write_text("1\tIt's" + "\t_" * 8)
     assert tokens(Corpus([tmp_path], tokenize="en")) == [["It", "'s", "late", "."]] * 2 + [["It's"]]
+    with pytest.raises(InputError, match=r"^conllu holds tokens already; leave out the tokenizer 'en'$"):
+        Corpus([tmp_path / "c.conllu"], tokenize="en")
 
 
 @pytest.mark.usefixtures("stdin")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.errors import InputError
+
 if TYPE_CHECKING:
     from polyseme.formats.detect import ModelPath
     from polyseme.text.corpus import Corpus, Dictionary
@@ -91,8 +93,28 @@ def model_path(model: str, options: Path | None) -> "ModelPath":
     return model if options is None else (options, model)
 
 
+def query_model(model: str | None, options: Path | None) -> "ModelPath | None":
+    """The model to ask an index with, where one is named."""
+    if model is not None:
+        return model_path(model, options)
+    if options is not None:
+        raise InputError(f"--options {options} belongs to a model; name that with --model, or leave it out")
+    return None
+
+
+def check_outside(output: Path, text: Sequence[str]) -> None:
+    """Refuse an output within a folder of text, where the next run would take it for text."""
+    for source in text:
+        if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
+            raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
+
+
 def whole_path(model: str, options: Path | None) -> "ModelPath":
     """The same, found from any folder."""
+    from polyseme.formats.detect import bundled_names
+
+    if options is None and model in bundled_names() and not Path(model).exists():
+        return model
     whole = str(Path(model).absolute())
     return whole if options is None else (str(options.absolute()), whole)
 

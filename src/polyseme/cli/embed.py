@@ -23,6 +23,7 @@ from polyseme.cli.arguments import (
     ReaderChoice,
     TokenizerChoice,
     VocabularyFile,
+    check_outside,
     model_path,
     open_corpus,
     tell_repairs,
@@ -47,13 +48,17 @@ class NumberType(StrEnum):
 
 @contextmanager
 def _interrupted(output: Path) -> Iterator[None]:
-    """Say how to go on after Ctrl-C, where something was stored."""
+    """Say where it lies and how to go on, where something was stored."""
+    partial = output.with_name(f"{output.name}.partial")
     try:
         yield
     except KeyboardInterrupt:
-        partial = output.with_name(f"{output.name}.partial")
         if partial.exists():
             typer.echo(f"polyseme: interrupted; what was done is in {partial}: go on with --resume", err=True)
+        raise
+    except InputError as error:
+        if partial.exists() and str(partial) not in str(error):
+            raise InputError(f"{error}; what was done before is in {partial}: remove it to begin anew") from error
         raise
 
 
@@ -113,10 +118,10 @@ def embed(
 
     if stateful and resume:
         raise InputError("--resume cannot bring back the state that --stateful carries; leave one of them out")
-    for source in text:
-        if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
-            raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
+    check_outside(output, text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
+    if resume:
+        corpus.check_resumable()
     choice = parse_choice(layers or ("mean" if pool else "all"))
     if pool and choice == "all":
         raise InputError("--pool gives one vector of one layer or mix; choose --layers mean, top or a layer's number")

@@ -20,8 +20,10 @@ from polyseme.cli.arguments import (
     ReaderChoice,
     TextArgument,
     TokenizeOption,
+    check_outside,
     model_path,
     open_corpus,
+    query_model,
     tell_repairs,
     whole_path,
 )
@@ -86,9 +88,9 @@ def index(
     """
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
-    from polyseme.formats.detect import bundled_names
     from polyseme.search.index import OccurrenceIndex
 
+    check_outside(output, text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
@@ -103,7 +105,7 @@ def index(
             sample=sample,
             append=append,
             resume=resume,
-            model=model if model in bundled_names() else whole_path(model, options),
+            model=whole_path(model, options),
             advance=advance,
         )
     seconds = time.monotonic() - begun
@@ -141,7 +143,7 @@ def nearest(
     from polyseme.search.index import OccurrenceIndex
     from polyseme.text.marked import mark, marked
 
-    opened = OccurrenceIndex(folder, model=None if model is None else model_path(model, options))
+    opened = OccurrenceIndex(folder, model=query_model(model, options))
     tokens, position = marked(sentence, opened.tokenize, opened.dictionary)
     found = opened.nearest(tokens, position, k=k, words=words.value, group=group, exact=exact)
     if not found:

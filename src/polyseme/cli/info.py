@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from polyseme.cli.arguments import JsonFlag, OptionsFile, SoftmaxFile, VocabularyFile, model_path
+from polyseme.errors import InputError
 
 OptionalModel = Annotated[
     str | None,
@@ -28,6 +29,8 @@ def info(
     from polyseme.models.config import CharacterEncoderConfig
 
     if model is None:
+        if given := next(filter(None, (options, softmax, vocabulary)), None):
+            raise InputError(f"{given}: belongs to a model, and none is named; give its weights too")
         names = bundled_names()
         typer.echo(json.dumps(names) if as_json else "\n".join(names))
         return

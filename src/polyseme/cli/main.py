@@ -1,5 +1,6 @@
 """The ``polyseme`` command."""
 
+import io
 import sys
 from typing import Annotated, Any, NoReturn
 
@@ -68,6 +69,8 @@ def root(
 
 def main() -> None:
     """Run a command; leave with 0, or with 2 and one clear line."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what an old terminal cannot show is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:

@@ -25,7 +25,7 @@ def _bar(label: str) -> Iterator[Advance]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a file's name may hold brackets
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}"),

@@ -40,8 +40,8 @@ def score(
 ) -> None:
     """Print each token's log-probability and surprisal, given the words before it and given the words after it.
 
-    Log-probabilities are natural, surprisal is in bits; a word outside the vocabulary is scored as <UNK> and marked
-    with a star. Text: a line a token, a blank line after each sentence. --json: a line a sentence.
+    Log-probabilities are natural, surprisal is in bits; a word outside the vocabulary is scored as `<UNK>` and marked
+    with a star. Text: a line a token, a blank line after each sentence. --json: a line a sentence, blank ones too.
 
     Example: polyseme score novel-model lines.txt
     """
@@ -54,7 +54,7 @@ def score(
     words = embedder.model.vocabulary
     if not as_json:
         typer.echo(f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}")
-    sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens)
+    sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens or as_json)
     while some := list(islice(sentences, SENTENCES_AT_ONCE)):
         for tokens, scores in zip(some, embedder.score(some), strict=True):
             forward, backward = ([float(number) for number in column] for column in scores.T)

@@ -16,6 +16,7 @@ from polyseme.cli.arguments import (
     PrecisionChoice,
     PrecisionOption,
     model_path,
+    query_model,
 )
 from polyseme.cli.index import QueryModel
 from polyseme.cli.progress import progress
@@ -52,7 +53,7 @@ def induce(
 
     if plot is not None:
         plots.check_path(plot)
-    opened = OccurrenceIndex(index, model=None if model is None else model_path(model, options))
+    opened = OccurrenceIndex(index, model=query_model(model, options))
     found = induce_senses(opened, word, senses=senses, examples=k)
     if found.labels == "neighbours":
         typer.echo(

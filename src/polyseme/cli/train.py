@@ -9,7 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.arguments import DictionaryOption, FormatOption, JsonFlag, ReaderChoice, TokenizerChoice
+from polyseme.cli.arguments import (
+    DictionaryOption,
+    FormatOption,
+    JsonFlag,
+    ReaderChoice,
+    TokenizerChoice,
+    check_outside,
+)
 from polyseme.errors import InputError
 
 INTERRUPTED = 130
@@ -70,6 +77,7 @@ def train(
 
     if not corpus and not resume:
         raise InputError("no corpus given; name files or folders of text, or - for standard input")
+    check_outside(output, corpus or [])
     with TrainingDisplay() as display:
         outcome = run(
             corpus or [],

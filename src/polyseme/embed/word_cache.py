@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+_LONGEST = 256
+"""A word of more characters hardly comes twice, and would take more memory than its vector."""
+
 
 class WordCache:
     """Keeps the context-free vectors of the most recently used words. Threads may share one.
@@ -75,7 +78,7 @@ class WordCache:
         """Store new words, letting the least recently used ones go."""
         places, slots = [], []
         for place, word in enumerate(new[: self._rows]):
-            if word in self._slots:  # another thread was quicker
+            if len(word) > _LONGEST or word in self._slots:  # another thread was quicker
                 continue
             slot = len(self._slots) if len(self._slots) < self._rows else self._slots.popitem(last=False)[1]
             self._slots[word] = slot

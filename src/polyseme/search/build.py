@@ -56,6 +56,8 @@ class Builder:
         place = folder if folder.name else folder.absolute()  # "." may be an index to add to
         if not place.name:
             raise InputError(f"{folder}: exists already; give the name of a new folder")
+        if str(folder).encode("utf-8", "ignore").decode() != str(folder):
+            raise InputError(f"{folder}: the path is not UTF-8, and faiss cannot open it; give another")
         self._partial = place.with_name(f"{place.name}.partial")
         self._same = {
             "model": embedder.model.fingerprint(),
@@ -67,6 +69,7 @@ class Builder:
         }
         self._run = {
             **self._same,
+            "format": corpus.reader,
             "words": None if self._words is None else sorted(self._words),
             "sample": sample,
             "corpus": corpus.facts(),
@@ -86,6 +89,7 @@ class Builder:
                         f"{self._folder}: was built with {with_what}; add to it with the same, or build another index"
                     )
         if resume and (self._partial / MANIFEST).exists():
+            self._corpus.check_resumable()
             found = read_manifest(self._partial)
             changed = next((name for name, value in self._run.items() if found["run"].get(name) != _plain(value)), None)
             if changed is not None:
@@ -225,7 +229,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     temporary = folder / f"{MANIFEST}.tmp"
-    temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+    # A path that is no UTF-8 is escaped, and read back as it was.
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     temporary.replace(folder / MANIFEST)
 
 

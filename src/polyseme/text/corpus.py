@@ -28,6 +28,7 @@ _SUFFIXES: dict[str, Reader] = {
     ".fa": "fasta",
     ".faa": "fasta",
 }
+_TOKENISED: frozenset[Reader] = frozenset({"conllu", "fasta"})
 _STDIN = "-"
 
 
@@ -44,6 +45,7 @@ class Corpus:
         dictionary: Words that the tokeniser ``zh`` keeps whole.
 
     Attributes:
+        reader: As given.
         tokenize: As given.
         dictionary: As given.
         repairs: What was replaced in the iteration begun last, so far.
@@ -70,8 +72,6 @@ class Corpus:
             raise InputError(f"unknown reader {reader!r}; choose one of {', '.join(READERS)}")
         if tokenize not in (None, *TOKENIZERS):
             raise InputError(f"unknown tokenizer {tokenize!r}; choose one of {', '.join(TOKENIZERS)}")
-        if tokenize and reader in ("conllu", "fasta"):
-            raise InputError(f"{reader} holds tokens already; leave out the tokenizer {tokenize!r}")
         check_dictionary(dictionary, tokenize)
         self._sources = [str(source) for source in sources]
         self._paths = [path for source in self._sources for path in _files(source)]
@@ -79,12 +79,15 @@ class Corpus:
             raise InputError("no source given; name a file, a folder or - for standard input")
         if self._paths.count(_STDIN) > 1:
             raise InputError("standard input (-) is given twice but can be read only once; give it once")
-        self._reader = reader
+        self.reader = reader
+        layouts = [self._layout(path) for path in self._paths]
+        if tokenize and set(layouts) <= _TOKENISED:
+            raise InputError(f"{layouts[0]} holds tokens already; leave out the tokenizer {tokenize!r}")
         self.tokenize = tokenize
         self.dictionary = dictionary
         self._spent: str | None = None
-        sized = all(path != _STDIN and Path(path).is_file() for path in self._paths)
-        self._size = sum(Path(path).stat().st_size for path in self._paths) if sized else 0
+        self._pipe = next((path for path in self._paths if _is_pipe(path)), None)
+        self._size = 0 if self._pipe else sum(Path(path).stat().st_size for path in self._paths)
         self._size_before = 0  # of the files read to their end
         self._stream: io.BufferedIOBase | None = None
         self.repairs = Repairs()
@@ -111,9 +114,17 @@ class Corpus:
         """Name, size and time of change of each file, to tell whether the corpus is the same as before."""
         found: list[list[str | int]] = []
         for path in self._paths:
-            status = Path(path).stat() if path != _STDIN and Path(path).is_file() else None
+            status = None if _is_pipe(path) else Path(path).stat()
             found.append([path, status.st_size, status.st_mtime_ns] if status else [path])
         return found
+
+    def check_resumable(self) -> None:
+        """Raise `InputError` where nobody can tell whether the text is the one that was begun with."""
+        if self._pipe:
+            name = "standard input" if self._pipe == _STDIN else self._pipe
+            raise InputError(
+                f"{name}: is a pipe, and a run on it cannot be resumed; save the text to a file and begin with that"
+            )
 
     def nonempty(self) -> Iterator[Sentence]:
         """Iterate, and raise `InputError` at the end if no sentence had a token."""
@@ -128,7 +139,7 @@ class Corpus:
         for path in self._paths:
             name = "<stdin>" if path == _STDIN else path
             with _opened(path) as stream:
-                if path == _STDIN or not Path(path).is_file():  # a pipe
+                if _is_pipe(path):
                     self._spent = name
                 self._stream = stream if self._size else None
                 try:
@@ -138,10 +149,7 @@ class Corpus:
                     self._stream = None
 
     def _read(self, lines: Lines, path: str) -> Iterator[Sentence]:
-        reader = self._reader
-        if reader == "auto":
-            reader = _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
-        match reader:
+        match self._layout(path):
             case "conllu":
                 return read_conllu(lines)
             case "fasta":
@@ -150,6 +158,11 @@ class Corpus:
                 return read_jsonl(lines, self.tokenize, self.dictionary)
             case _:
                 return read_lines(lines, self.tokenize, self.dictionary)
+
+    def _layout(self, path: str) -> Reader:
+        if self.reader != "auto":
+            return self.reader
+        return _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
 
 
 def _files(source: str) -> list[str]:
@@ -162,13 +175,26 @@ def _files(source: str) -> list[str]:
     def fail(error: OSError) -> None:
         raise InputError(f"{error.filename}: cannot be opened: {error.strerror}") from error
 
+    def is_new(folder: str) -> bool:
+        """Whether a folder was not met before: links may lead in circles."""
+        real = os.path.realpath(folder)
+        met = real in seen
+        seen.add(real)
+        return not met
+
     paths: list[Path] = []
-    for folder, folders, files in os.walk(source, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    seen: set[str] = set()
+    is_new(source)
+    for folder, folders, files in os.walk(source, onerror=fail, followlinks=True):
+        folders[:] = [name for name in sorted(folders) if not name.startswith(".") and is_new(f"{folder}/{name}")]
         paths += [Path(folder, name) for name in files if not name.startswith(".")]
     if not paths:
         raise InputError(f"{source}: no file in this folder; hidden ones do not count")
     return [_readable(str(path)) for path in sorted(paths)]
+
+
+def _is_pipe(path: str) -> bool:
+    return path == _STDIN or not Path(path).is_file()
 
 
 def _readable(path: str) -> str:
@@ -181,6 +207,8 @@ def _readable(path: str) -> str:
 
 def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
     if path == _STDIN:
+        if sys.stdin is None:  # a service, or "<&-"
+            raise InputError("standard input (-) is closed; give a file, or pipe text into the command")
         return nullcontext(cast("io.BufferedIOBase", sys.stdin.buffer))  # left open: it is not ours
     try:
         return Path(path).open("rb")

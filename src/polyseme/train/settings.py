@@ -93,8 +93,8 @@ class Settings(BaseModel):
     )
 
     # The words it predicts.
-    vocabulary_size: Count = Field(100_000, description="Words to predict, at most; the others are <UNK>.")
-    min_count: Count = Field(2, description="A word seen less often is <UNK>.")
+    vocabulary_size: Count = Field(100_000, description="Words to predict, at most; the others are `<UNK>`.")
+    min_count: Count = Field(2, description="A word seen less often is `<UNK>`.")
     softmax: Literal["auto", "full", "sampled", "adaptive"] = Field(
         "auto", description="How words are predicted; auto is full up to 20,000 words and sampled beyond."
     )

@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 from polyseme.embed.writers.base import Part
 from polyseme.errors import InputError
 
+_LONGEST_SHOWN = 200
+
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 
 
@@ -105,11 +107,22 @@ class PartialFolder:
         for key in {**new, **old}:
             if key in old and key in new and old[key] == new[key]:
                 continue
-            was, now = (json.dumps(side[key], ensure_ascii=False) if key in side else "not set" for side in (old, new))
+            was, now = (_shown(side, key, other) for side, other in ((old, new), (new, old)))
             raise InputError(
                 f"{stored}: {key} was {was} in the interrupted run and is {now} now; use the settings of the "
                 f"interrupted run, or delete {self.path} to start anew"
             )
+
+
+def _shown(side: Mapping[str, Any], key: str, other: Mapping[str, Any]) -> str:
+    """A setting; of a list, what the other does not have."""
+    if key not in side:
+        return "not set"
+    value, beside = side[key], other.get(key)
+    if isinstance(value, list) and isinstance(beside, list):
+        value = next((one for one in value if one not in beside), value)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
 
 def _write_json(path: Path, settings: Mapping[str, JSON]) -> None:

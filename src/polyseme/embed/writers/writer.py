@@ -43,6 +43,7 @@ class VectorWriter:
         self._buffered_bytes = 0
         self._layout: tuple[int, ...] | None = None
         self._closed = False
+        self._worth_keeping = bool(parts)
 
     def write(self, record: Record) -> None:
         """Add the next sentence; its vectors are copied.
@@ -65,7 +66,9 @@ class VectorWriter:
                 f"{np.finfo(self._dtype).max:g}; write float32"
             ) from None
         self._buffer.append(Record(tuple(record.tokens), vectors, record.name))
-        self._buffered_bytes += vectors.nbytes + _RECORD_BYTES + _TOKEN_BYTES * len(record.tokens)
+        self._buffered_bytes += vectors.nbytes + _RECORD_BYTES
+        self._buffered_bytes += _TOKEN_BYTES * len(record.tokens) + sum(map(len, record.tokens))
+        self._worth_keeping |= bool(record.tokens)
         if self._buffered_bytes >= self._part_bytes:
             self._flush()
 
@@ -158,7 +161,7 @@ class VectorWriter:
         """Leave what is complete for a later run; the exception on its way tells why there is no more."""
         with contextlib.suppress(Exception):
             self._flush()
-        if not self._parts:
+        if not self._parts or not self._worth_keeping:
             self._folder.remove()
 
 
