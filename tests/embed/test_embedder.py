@@ -73,6 +73,14 @@ def test_layer_choices() -> None:
         for ours, wanted in zip(embedder.embed(SENTENCES, layers=choice), expected, strict=True):
             assert ours.dtype == np.float32
             np.testing.assert_allclose(ours, wanted, atol=1e-6)
+    np.testing.assert_array_equal(embedder.embed(SENTENCES[:1], layers=np.int64(1))[0], choices[1][0])  # type: ignore[arg-type]
+
+
+def test_a_path_is_no_model() -> None:
+    with pytest.raises(
+        InputError, match=r"^got 'my-model' where an opened model is expected; use polyseme.load\('my-m"
+    ):
+        Embedder("my-model")  # type: ignore[arg-type]
 
 
 def test_a_mix_with_layer_norm_does_not_see_the_neighbours() -> None:

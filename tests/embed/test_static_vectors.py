@@ -78,7 +78,7 @@ def test_what_is_refused() -> None:
     vectors = StaticVectors(TABLE)
     with pytest.raises(InputError, match="unknown is 'skip', expected one of zeros, mean, random"):
         StaticVectors(TABLE, unknown="skip")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'xyz' is not among the 4 words; give another word, or a vector"):
+    with pytest.raises(InputError, match="'xyz' is not among the 4 words; give another word"):
         vectors.nearest("xyz")
     with pytest.raises(InputError, match="the vector of 'nil' is all zeros"):
         vectors.nearest("nil")

@@ -165,6 +165,7 @@ def test_a_model_of_our_own_makes_options(tmp_path: Path) -> None:
         "weights.hdf5",
     ]
     again = open_model(tmp_path / "out")
+    assert again.fingerprint() == model.fingerprint()
     assert again.vocabulary is not None
     assert again.vocabulary.words == WORDS
     for name, tensor in model.bilm.state_dict().items():

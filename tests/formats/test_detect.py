@@ -108,6 +108,11 @@ def test_a_bundled_model_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 class TestBadPaths:
+    @pytest.mark.parametrize("path", ["", None, 3])
+    def test_no_path(self, path: Any) -> None:
+        with pytest.raises(InputError, match=r"^got .* where a model is expected: a bundled one's name, a path, or \("):
+            polyseme.load(path)
+
     def test_nothing_there(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"no-such: no such file or folder, and no model of that name is bundled"):
             polyseme.load("no-such")

@@ -65,6 +65,8 @@ def test_penalties() -> None:
     torch.testing.assert_close(mix.penalty(2.0, kind="distance"), 2 * ((shares - 1 / 3) ** 2).sum())
     assert ScalarMix(3).penalty(1.0).item() == 0
     assert ScalarMix(3).penalty(1.0, kind="distance").item() == 0
+    with pytest.raises(ValueError, match=r"^kind is 'square', expected one of weights, distance$"):
+        mix.penalty(1.0, kind="square")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["weights", "distance"])

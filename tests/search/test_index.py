@@ -12,7 +12,9 @@ import pytest
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
+from polyseme.embed.load import load
 from polyseme.errors import FormatError, InputError
+from polyseme.formats import native
 from polyseme.search import build, vectors
 from polyseme.search.index import OccurrenceIndex
 from polyseme.text.corpus import Corpus, Dictionary
@@ -82,6 +84,12 @@ def plain_search(embedder: Embedder, sentences: list[list[str]]) -> list[tuple[f
     return sorted(found, reverse=True)
 
 
+def test_the_model_is_found_again(text: Path, tmp_path: Path) -> None:
+    native.write(tiny_model(), tmp_path / "model")
+    OccurrenceIndex.build(load(tmp_path / "model"), Corpus([text]), tmp_path / "index")
+    assert OccurrenceIndex(tmp_path / "index").nearest(SENTENCES[0], 1, k=1)[0].similarity == pytest.approx(1, abs=2e-3)
+
+
 class TestNearest:
     def test_what_is_found_is_what_a_plain_search_finds(self, index: OccurrenceIndex, embedder: Embedder) -> None:
         expected = plain_search(embedder, SENTENCES)
@@ -114,6 +122,8 @@ class TestNearest:
             ({"position": 9}, "position 9 is not in the sentence of 5 tokens; count from 0"),
             ({"k": 0}, "k is 0, expected how many occurrences to give, at least 1"),
             ({"words": "same", "group": True}, "leave out one of the two"),
+            ({"words": "Same"}, "words is 'Same', expected one of any, same, other"),
+            ({"position": "bank"}, "position is 'bank', expected the number of a token, from 0"),
         ],
     )
     def test_what_cannot_be_asked(self, index: OccurrenceIndex, options: dict[str, int], message: str) -> None:
@@ -267,6 +277,20 @@ class TestBuilding:
             OccurrenceIndex.build(embedder, corpus, index.path)
         with pytest.raises(InputError, match=r"the path is not UTF-8, and faiss cannot open it; give another$"):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "caf\udce9")
+        with pytest.raises(
+            InputError, match=r"words is the one word 'bank' where a list of words is expected: \['bank"
+        ):
+            OccurrenceIndex.build(embedder, corpus, tmp_path / "none", words="bank")
+        with pytest.raises(InputError, match=r"corpus is 'text.txt', expected a Corpus: Corpus\(\[path\], tokenize"):
+            OccurrenceIndex.build(embedder, "text.txt", tmp_path / "none")  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"embedder is 'a-model', expected what polyseme.load gives; a path goes"):
+            OccurrenceIndex(index.path, "a-model")  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=r"index: 'BANK' is not in it; try 'bank'$"):
+            index.similar("BANK")
+        with pytest.raises(InputError, match=r"index: 'zebra' is not in it; give another word$"):
+            index.similar("zebra")
+        with pytest.raises(InputError, match=r"does not say where its model is; give that with -m, or as model="):
+            OccurrenceIndex(index.path).nearest(QUERY, 1)
         with pytest.raises(InputError, match=r"was built with layers 'top', not 'mean'"):
             OccurrenceIndex.build(embedder, corpus, index.path, append=True, layers="mean")
         with pytest.raises(InputError, match=r"none of the words asked for stands in it; nothing was stored"):

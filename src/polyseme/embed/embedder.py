@@ -55,6 +55,8 @@ class Embedder:
         batch_tokens: int = 8192,
         cache_mib: int = 256,
     ) -> None:
+        if not isinstance(model, Model):
+            raise InputError(f"got {model!r:.60} where an opened model is expected; use polyseme.load({model!r:.60})")
         for name, value, least in (
             ("batch_size", batch_size, 1),
             ("batch_tokens", batch_tokens, 1),
@@ -150,8 +152,7 @@ class Embedder:
         sentence = next(checked([sentence]))
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
-        if not 0 <= position < len(sentence):
-            raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
+        check_position(sentence, position)
         top, packing = self._top([sentence])
         return language_model.substitutes(top, packing, position, k)
 
@@ -243,6 +244,14 @@ def _for_inference(bilm: BiLM, precision: Precision) -> BiLM:
         FastLstm(encoder, precision) if isinstance(encoder, LstmEncoder) else encoder,
         bilm.softmax,
     )
+
+
+def check_position(sentence: Sequence[str], position: int) -> None:
+    """Refuse what is no place of a sentence."""
+    if not isinstance(position, int | np.integer):
+        raise InputError(f"position is {position!r}, expected the number of a token, from 0")
+    if not 0 <= position < len(sentence):
+        raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
 
 
 def pool_tokens(vectors: Vectors, pool: Pool) -> Vectors:

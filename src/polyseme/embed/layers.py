@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from typing import Literal, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,8 +31,8 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
         if len(choice.weights) != layers:
             raise InputError(f"the mix is of {len(choice.weights)} layers but the model has {layers}")
         return
-    numbers = isinstance(choice, int) and not isinstance(choice, bool)
-    if choice in ("all", "mean", "top") or (numbers and 0 <= int(choice) < layers):
+    numbers = isinstance(choice, int | np.integer) and not isinstance(choice, bool)
+    if (isinstance(choice, str) and choice in ("all", "mean", "top")) or (numbers and 0 <= int(choice) < layers):
         return
     known = ", ".join(map(str, range(layers)))
     raise InputError(f"unknown layer {choice!r}; expected one of {known}, or 'all', 'mean', 'top'")

@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 
 from polyseme.embed.embedder import Embedder
-from polyseme.formats.detect import ModelPath, open_model
+from polyseme.formats.detect import open_model
+from polyseme.formats.model import ModelPath
 from polyseme.nn.kernels.packed import Precision
 
 

@@ -112,7 +112,7 @@ class StaticVectors:
             return self.table.nearest(_vector(query), k)
         row = self._find(query)
         if row is None:
-            raise InputError(f"{query!r} is not among the {len(self):,} words; give another word, or a vector")
+            raise InputError(f"{query!r} is not among the {len(self):,} words; give another word")
         if not self.table.matrix[row].any():
             raise InputError(f"the vector of {query!r} is all zeros and points nowhere; give another word")
         return self.table.nearest(self.table.matrix[row], k, leave_out=row)

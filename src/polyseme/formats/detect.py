@@ -3,19 +3,16 @@
 import re
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
-from polyseme.formats.model import Model
+from polyseme.formats.model import Model, ModelPath
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
 """Models that come with the package, a folder each."""
-
-ModelPath = str | Path | tuple[str | Path, str | Path]
-"""A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)")
 """``https://...``, also as `Path` writes it, with one stroke; a single letter is a drive."""
@@ -111,10 +108,15 @@ def open_model(
     if isinstance(path, tuple):
         if len(path) != 2:
             raise InputError(f"got {len(path)} paths, expected (options, weights)")
-        return _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
-    files, roles, kinds = _look(_local(path))
+        model = _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
+        return replace(model, path=(str(Path(path[0]).absolute()), str(Path(path[1]).absolute())))
+    if not isinstance(path, str | Path) or not str(path):
+        raise InputError(f"got {path!r} where a model is expected: a bundled one's name, a path, or (options, weights)")
+    local = _local(path)
+    files, roles, kinds = _look(local)
     try:
-        return _read_known(files, roles, kinds, given)
+        model = _read_known(files, roles, kinds, given)
+        return replace(model, path=local.name if _is_bundled(local) else str(local.absolute()))
     except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
         raise FormatError(f"{files.where}: damaged ({error}); fetch it again") from error
 
@@ -122,6 +124,11 @@ def open_model(
 def bundled_names() -> list[str]:
     """The models that come with the package."""
     return sorted(folder.name for folder in BUNDLED.glob("*") if (folder / native.CONFIG).is_file())
+
+
+def _is_bundled(path: Path) -> bool:
+    """Whether a path that leads nowhere is the name of a model in the box."""
+    return path == Path(path.name) and not path.exists() and path.name in bundled_names()
 
 
 def _read_known(files: Files, roles: Mapping[str, str], kinds: tuple[str, ...], given: Mapping[str, Path]) -> Model:
@@ -153,8 +160,8 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
     if not path.exists():
         if path.with_name(path.name + ".index").exists():
             return Files.folder(path.parent), {"prefix": path.name}, (tf_checkpoint.KIND,)
-        if (bundled := BUNDLED / path.name).is_dir() and path == Path(path.name):
-            return Files.folder(bundled), {}, ()
+        if _is_bundled(path):
+            return Files.folder(BUNDLED / path.name), {}, ()
         known = ", ".join(bundled_names()) or "none"
         raise InputError(f"{path}: no such file or folder, and no model of that name is bundled (there are: {known})")
     beside = Files.folder(path.parent)

@@ -4,6 +4,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,18 +14,28 @@ from torch.overrides import TorchFunctionMode
 from polyseme.errors import FormatError, InputError
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig
-from polyseme.text.characters import Indexer
+from polyseme.text.characters import ByteCharacters, Indexer
 from polyseme.text.vocabulary import Vocabulary
+
+ModelPath = str | Path | tuple[str | Path, str | Path]
+"""A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
+
+_CHARACTERS = "token_encoder.characters.embedding.weight"
 
 
 @dataclass(frozen=True)
 class Model:
-    """A biLM with its indexer and, where it has a softmax, its vocabulary."""
+    """A biLM with its indexer and, where it has a softmax, its vocabulary.
+
+    Attributes:
+        path: Where it was opened, as `open_model` takes it from any folder; None where it was made.
+    """
 
     config: BiLMConfig
     bilm: BiLM
     indexer: Indexer
     vocabulary: Vocabulary | None = None
+    path: ModelPath | None = None
 
     def to(self, device: str | torch.device) -> "Model":
         """Move the network; gives the same model."""
@@ -45,9 +56,12 @@ class Model:
         digest.update(computed.encode())  # clips and the like, which no tensor tells
         digest.update(self.indexer.tables().encode())
         for name, tensor in self.bilm.state_dict().items():
-            if not name.startswith("softmax."):
-                digest.update(name.encode())
-                digest.update(tensor.detach().cpu().contiguous().numpy().data)
+            if name.startswith("softmax."):
+                continue
+            if name == _CHARACTERS and isinstance(self.indexer, ByteCharacters):
+                tensor = tensor[1:]  # no byte has id 0, and HDF5 files do not have its row
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().data)
         return digest.hexdigest()
 
 

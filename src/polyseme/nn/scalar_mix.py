@@ -1,7 +1,7 @@
 """The learned mix of layers that makes one ELMo vector."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -70,6 +70,8 @@ class ScalarMix(nn.Module):
 
         ``"weights"`` is strength * ||w||^2 as published; ``"distance"`` is strength * ||softmax(w) - 1/L||^2.
         """
+        if kind not in get_args(Regulariser):
+            raise ValueError(f"kind is {kind!r}, expected one of {', '.join(get_args(Regulariser))}")
         away = self.weights if kind == "weights" else self.shares() - 1 / len(self.weights)
         return strength * away.square().sum()
 

@@ -12,7 +12,6 @@ from typing import Any
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.errors import FormatError, InputError, OutputError
-from polyseme.formats.detect import ModelPath
 from polyseme.search import Advance
 from polyseme.search.shard import ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
@@ -35,7 +34,6 @@ class Builder:
         corpus: Corpus,
         folder: Path,
         *,
-        model: ModelPath,
         layers: LayerChoice,
         compression: Compression,
         words: Collection[str] | None,
@@ -45,6 +43,10 @@ class Builder:
         append: bool,
     ) -> None:
         faiss()  # or say now that it is missing
+        if not isinstance(corpus, Corpus):
+            raise InputError(f"corpus is {corpus!r:.60}, expected a Corpus: Corpus([path], tokenize=...)")
+        if isinstance(words, str):
+            raise InputError(f"words is the one word {words!r} where a list of words is expected: [{words!r}]")
         check_single(layers, embedder.layers)
         if compression not in COMPRESSIONS:
             raise InputError(f"unknown compression {compression!r}; expected {', '.join(COMPRESSIONS)}")
@@ -75,12 +77,13 @@ class Builder:
             "corpus": corpus.facts(),
             "shard_bytes": shard_bytes,
         }
-        self._manifest = self._begin(model, resume=resume, append=append)
+        self._manifest = self._begin(resume=resume, append=append)
 
-    def _begin(self, model: ModelPath, *, resume: bool, append: bool) -> dict[str, Any]:
+    def _begin(self, *, resume: bool, append: bool) -> dict[str, Any]:
         old = read_manifest(self._folder) if append else None
         if not append and self._folder.exists():
-            raise InputError(f"{self._folder}: exists already; give the name of a new folder, or --append to add to it")
+            more = ", or --append to add to it" if (self._folder / MANIFEST).exists() else ""
+            raise InputError(f"{self._folder}: exists already; give the name of a new folder{more}")
         if old is not None:
             for name, value in self._same.items():
                 if (before := old.get(name)) != value:
@@ -112,6 +115,7 @@ class Builder:
         except OSError as error:
             raise OutputError(f"{self._partial}: cannot be created ({error.strerror})") from error
         first = len(old["shards"]) if old is not None else 0
+        model = self._embedder.model.path or ""
         return {
             "format": KIND,
             "version": 1,
@@ -139,7 +143,7 @@ class Builder:
         for folder in self._partial.iterdir():  # a shard that was not finished
             if folder.is_dir() and folder.name not in {shard["name"] for shard in manifest["shards"]}:
                 shutil.rmtree(folder)
-        waiting: deque[tuple[int, list[str], list[int]]] = deque()
+        waiting: deque[tuple[int, list[str], list[int], float | None]] = deque()
 
         def token_lists() -> Iterator[list[str]]:
             sentences = islice(self._corpus.nonempty(), manifest["sentences"], None)
@@ -148,21 +152,21 @@ class Builder:
                 positions = [place for place, token in enumerate(tokens) if self._wanted(token, number, place)]
                 # What nothing is wanted of need not be embedded, unless what comes after it carries its state.
                 if positions or self._embedder.stateful:
-                    waiting.append((number, tokens, positions))
+                    waiting.append((number, tokens, positions, self._corpus.share_read()))
                     yield tokens
                 elif advance is not None:
                     advance(len(tokens), self._corpus.share_read())
 
         writer, read = ShardWriter(self._embedder.dim), manifest["sentences"]
         for rows in self._embedder.stream(token_lists(), layers=self._layers):
-            number, tokens, positions = waiting.popleft()
+            number, tokens, positions, share = waiting.popleft()
             writer.add(tokens, positions, rows[positions])
             read = number + 1
             if writer.bytes >= self._shard_bytes:
                 self._store(writer, read)
                 writer = ShardWriter(self._embedder.dim)
             if advance is not None:
-                advance(len(tokens), self._corpus.share_read())
+                advance(len(tokens), share)
         if len(writer):
             self._store(writer, read)
         if not manifest["shards"]:

@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder
+from polyseme.embed.embedder import Embedder, check_position
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
 from polyseme.errors import InputError
-from polyseme.formats.detect import ModelPath
+from polyseme.formats.model import ModelPath
 from polyseme.search import Advance, vectors
 from polyseme.search.build import Builder, read_manifest
 from polyseme.search.shard import Shard
@@ -22,6 +22,7 @@ from polyseme.search.vectors import Compression, Vectors
 from polyseme.text.corpus import Corpus, Dictionary, Tokenizer
 
 Words = Literal["any", "same", "other"]
+WORDS: tuple[Words, ...] = get_args(Words)
 """Which words to find: any, the one that is asked about (in any letter case), or others alone."""
 
 
@@ -69,6 +70,8 @@ class OccurrenceIndex:
         self._model = model
         self._manifest = read_manifest(self.path)
         self._shards = [Shard(self.path / facts["name"], facts, verify=verify) for facts in self._manifest["shards"]]
+        if embedder is not None and not isinstance(embedder, Embedder):
+            raise InputError(f"embedder is {embedder!r:.60}, expected what polyseme.load gives; a path goes to model=")
         self._embedder = None if embedder is None else self._checked(embedder)
 
     @classmethod
@@ -84,7 +87,6 @@ class OccurrenceIndex:
         sample: float = 1.0,
         resume: bool = False,
         append: bool = False,
-        model: ModelPath = "",
         shard_bytes: int = 128 << 20,
         advance: Advance | None = None,
     ) -> "OccurrenceIndex":
@@ -100,7 +102,6 @@ class OccurrenceIndex:
             sample: Only this share of the occurrences, always the same ones.
             resume: Go on where an interrupted build of the same text stopped.
             append: Add to the index.
-            model: Where the model came from, for queries later. Paths count from here: give whole ones.
             shard_bytes: Memory for vectors before they are stored.
             advance: Told of tokens done and of the share of the corpus read.
         """
@@ -108,7 +109,6 @@ class OccurrenceIndex:
             embedder,
             corpus,
             Path(path),
-            model=model,
             layers=layers,
             compression=compression,
             words=words,
@@ -147,7 +147,7 @@ class OccurrenceIndex:
             stored = self._manifest["model_path"]
             model = self._model or (tuple(stored) if isinstance(stored, list) else stored)
             if not model:
-                raise InputError(f"{self.path}: does not say where its model is; give the model it was built with")
+                raise InputError(f"{self.path}: does not say where its model is; give that with -m, or as model=...")
             self._embedder = self._checked(load(model, precision=self._manifest["precision"]))
         return self._embedder
 
@@ -173,10 +173,11 @@ class OccurrenceIndex:
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
-        if not 0 <= position < len(sentence):
-            raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
+        check_position(sentence, position)
         if group and words == "same":
             raise InputError("one occurrence of each word, of the same word alone, is one; leave out one of the two")
+        if words not in WORDS:
+            raise InputError(f"words is {words!r}, expected one of {', '.join(WORDS)}")
         query = self.vector(sentence, position)
         chosen = [shard.places(sentence[position]) for shard in self._shards] if words != "any" else None
         wanted = k
@@ -233,8 +234,7 @@ class OccurrenceIndex:
         """
         count = self.counts[word]
         if count < max(1, least):
-            told = f"stands only {count} times in it, fewer than {least}" if count else "is not in it"
-            raise InputError(f"{self.path}: {word!r} {told}; give another word, or a lower limit")
+            raise InputError(f"{self.path}: {word!r} {self._too_rare(word, least)}")
         words, rows = self._averages(least)
         place = words[word]
         similarity = rows @ rows[place]
@@ -242,6 +242,14 @@ class OccurrenceIndex:
         names = list(words)
         best = np.argsort(-similarity, kind="stable")[: min(k, len(names) - 1)]
         return [SimilarWord(names[i], float(similarity[i]), self.counts[names[i]]) for i in best]
+
+    def _too_rare(self, word: str, least: int) -> str:
+        if self.counts[word]:
+            return (
+                f"stands only {self.counts[word]} times in it, fewer than {least}; give another word, or a lower limit"
+            )
+        others = [other for other in self.counts if other.casefold() == word.casefold()]
+        return f"is not in it; {f'try {max(others, key=self.counts.__getitem__)!r}' if others else 'give another word'}"
 
     def _averages(self, least: int) -> tuple[dict[str, int], Vectors]:
         """Words with enough occurrences, and the direction (W, D) of each one's average from that of all."""

@@ -72,7 +72,10 @@ def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) ->
         softmax_cutoffs=settings.cutoffs if adaptive else (),
     )
     torch.manual_seed(settings.seed)
-    return Model(config, BiLM.from_config(config), indexer, vocabulary)
+    bilm = BiLM.from_config(config)
+    if not unicode:  # no byte has id 0, and HDF5 files do not have its row
+        bilm.state_dict()["token_encoder.characters.embedding.weight"][0] = 0
+    return Model(config, bilm, indexer, vocabulary)
 
 
 def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) -> Model:

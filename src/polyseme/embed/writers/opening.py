@@ -50,7 +50,8 @@ def open_writer(
         ".parquet": _parquet_format,
     }
     if out.suffix not in makers:
-        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'!r}, expected one of {', '.join(SUFFIXES)}")
+        got = f"the suffix is {out.suffix!r}" if out.suffix else "the name has no suffix"
+        raise InputError(f"{out}: {got}, expected one of {', '.join(SUFFIXES)}")
     form = makers[out.suffix]()
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no folder {out.parent}; create it first")
