@@ -43,7 +43,8 @@ class _ElmoBiLm(nn.Module):
                 f"{weight_file}: a {model.config.source} model does not read byte characters, so batch_to_ids cannot "
                 "feed it; use polyseme.load(...).embed(sentences)"
             )
-        self.bilm: BiLM = model.bilm.requires_grad_(requires_grad)
+        # Without the softmax: no task asks it, and it would be a parameter without a gradient.
+        self.bilm = BiLM(model.bilm.token_encoder, model.bilm.encoder, None).requires_grad_(requires_grad)
         self._indexer = model.indexer
         self.register_buffer("_markers", torch.from_numpy(model.indexer.boundaries), persistent=False)  # (2, C)
         self._carried = CarriedState() if stateful else None

@@ -30,17 +30,12 @@ _NAMES = tuple(
 
 def take_over(state: dict[str, Any], prefix: str, bilm: BiLM) -> None:
     """Give AllenNLP's tensors our names and meaning, in place; a state that has none of them stays as it is."""
-    found = False
     for name in [name for name in state if name.startswith(prefix)]:
         for theirs, ours in _NAMES:
             match = theirs.fullmatch(name, len(prefix))
             if match:
-                found = True
                 own = match.expand(ours)
                 state[prefix + own] = _converted(own, state.pop(name), bilm)
-    if found and bilm.softmax is not None:  # AllenNLP has none; ours stays
-        for name, tensor in bilm.softmax.state_dict(prefix=f"{prefix}bilm.softmax.").items():
-            state.setdefault(name, tensor)
 
 
 def _converted(name: str, tensor: Tensor, bilm: BiLM) -> Tensor:
