@@ -10,7 +10,7 @@ from polyseme.errors import InputError
 
 # A line of jieba's user dictionaries: a word, perhaps its frequency, perhaps its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
-_FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
+FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
 
 
 class Dictionary:
@@ -110,5 +110,5 @@ def _within_word(text: str, at: int) -> bool:
     """Whether the characters on both sides of a place are letters, marks or digits, and no Chinese characters."""
     around = text[at - 1 : at + 1] if at else ""
     return len(around) == 2 and all(
-        (one.isalnum() or unicodedata.combining(one)) and one < _FIRST_WIDE for one in around
+        (one.isalnum() or unicodedata.combining(one)) and one < FIRST_WIDE for one in around
     )
