@@ -203,7 +203,12 @@ class TestEmbed:
         assert result.code == 130
         assert "interrupted; what was done is in" in result.err
         assert "go on with --resume" in result.err
-        assert "going on after 1 sentences" in run(*arguments).err
+        went_on = run(*arguments).err
+        assert "going on after 1 sentences" in went_on
+        assert "3 more sentences, 4 tokens in " in went_on
+        assert went_on.endswith(", 4 sentences in all\n")
+        (tmp_path / "out.npz").unlink()
+        assert "out.npz.partial: nothing is there to resume; beginning anew" in run(*arguments).err
 
     def test_an_output_among_the_input(self, run, lines: Path, tmp_path: Path) -> None:
         refused(run("embed", tmp_path, "-m", TWO, "-o", tmp_path / "out.npz"), "where it would be read as text")
@@ -315,6 +320,7 @@ class TestMain:
         refused(run("embed", "--frobnicate"), "No such option: --frobnicate")
         refused(run("embed", "a.txt", "-m", "m", "-o", "o.npz", "--pool", "median"), "'median' is not one of")
         refused(run("nonsense"), "No such command 'nonsense'")
+        refused(run("train", "a.txt", "-o", "m", "--epochs", "ten"), "as an integer; got 'ten'; see ")
 
     def test_nothing_asked(self, run) -> None:
         given = run()

@@ -7,6 +7,7 @@ import pytest
 from conftest import refused
 from tiny import tiny_model
 
+from polyseme.embed.embedder import Embedder
 from polyseme.formats import bilm_hdf5, native
 
 TEXT = "The bank of the river was steep.\n\nShe works at a bank. They play cards.\n\nA play in three acts.\n"
@@ -87,6 +88,16 @@ def test_a_folder_of_ones_own_comes_before_the_box(run, model: Path, text: Path,
     run("index", text, "-m", "english-small", "-o", "index")
     monkeypatch.chdir("/")
     assert run("nearest", tmp_path / "index", "a [play]", "-k", 1).code == 0
+
+
+def test_an_interrupt_says_what_is_kept(run, model: Path, text: Path, tmp_path: Path, monkeypatch) -> None:
+    def stopped(self: Embedder, sentences: object, *, layers: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Embedder, "stream", stopped)
+    done = run("index", text, "-m", model, "-o", tmp_path / "index")
+    assert (done.code, done.err) == (130, "polyseme: interrupted; nothing was stored yet\n")
+    assert not (tmp_path / "index.partial").exists()
 
 
 def test_no_other_word(run, model: Path, text: Path, tmp_path: Path) -> None:

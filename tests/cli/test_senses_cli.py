@@ -149,6 +149,10 @@ class TestChange:
         assert by_index[0]["old"] == by_text[0]["old"] == 12
         refused(run("change", "bank", index, texts[1], "-m", model), "one is an index and the other is not")
 
+    def test_options_of_texts_with_indexes(self, run, index: Path) -> None:
+        for option, value in (("-m", "english-small"), ("--tokenize", "en")):
+            refused(run("change", "play", index, index, option, value), "is for texts, and")
+
     def test_refusals(self, run, texts: tuple[Path, Path]) -> None:
         refused(run("change", "bank"), "give two texts or two indexes after the words: polyseme change WORD... OLD NEW")
         refused(run("change", "bank", *texts), "texts need a model to embed them with; give one with -m")

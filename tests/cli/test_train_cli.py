@@ -31,6 +31,9 @@ def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_pat
     assert facts["finished"]
     assert facts["heldout_perplexity"] > 1
 
+    assert json.loads(run("info", model, "--json").out)["tokenize"] is None
+    assert "The text came in tokens; other text must be cut in the same way." in (model / "README.md").read_text()
+
     measured = run("evaluate", model, text, "--json")
     figures = json.loads(measured.out)
     assert figures["average"] == pytest.approx((figures["forward"] + figures["backward"]) / 2)
@@ -42,6 +45,12 @@ def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_pat
     assert plain[3].endswith("0.00% unknown to the vocabulary")
 
     line = write(tmp_path / "line.txt", [["ba", "unheard", "ce"]])
+    blank = write(tmp_path / "blank.txt", [["ba"], [], ["ce"]])
+    assert [json.loads(one)["tokens"] for one in run("score", model, blank, "--json").out.splitlines()] == [
+        ["ba"],
+        [],
+        ["ce"],
+    ]
     scores = json.loads(run("score", model, line, "--json").out)
     assert scores["tokens"] == ["ba", "unheard", "ce"]
     assert scores["known"] == [True, False, True]
@@ -85,10 +94,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
         run("train", text, "-o", model, *MINI, "--softmax", "sampled"),
         "samples is 2,048 but the vocabulary has 13 words",
     )
-    refused(run("train", text, "-o", model, *MINI, "--time-budget", "soon"), "'soon' is not a time; write 90m, 1h30m")
+    refused(
+        run("train", text, "-o", model, *MINI, "--time-budget", "soon"),
+        "time_budget: not a time; write 90m, 1h30m, 45s or seconds; got 'soon'",
+    )
     refused(run("train", text, "-o", model, *MINI, "--learning-rate", "-1"), "setting learning_rate: Input should be")
     refused(
-        run("train", text, "-o", model, *MINI, "--resume"), "model.training: no such folder, so there is nothing to"
+        run("train", text, "-o", model, *MINI, "--resume"),
+        "model.training: no interrupted run is there, so there is nothing to resume",
     )
     refused(
         run("train", text, "-o", model, *MINI, "--layout", "rows", "--encoder", "gated-cnn"),
@@ -102,7 +115,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
         "no word stands 3 times or more in it, so that there is nothing to predict",
     )
     model.mkdir()
-    refused(run("train", text, "-o", model, *MINI), "model: exists already; give the name of a new folder, or --resume")
+    refused(
+        run("train", text, "-o", model, *MINI), "model: exists already; give the name of a new folder, or go on from"
+    )
     model.rmdir()
     refused(run("train", text, "-o", ".", *MINI), ".: exists already; give the name of a new folder")
     refused(run("train", text, "-o", "/", *MINI), "/: exists already; give the name of a new folder")
@@ -134,3 +149,13 @@ def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
         assert "--" + name.replace("_", "-") in shown
+
+
+def test_the_model_says_how_its_text_was_cut(run, tmp_path: Path) -> None:
+    text, model = tmp_path / "raw.txt", tmp_path / "model"
+    text.write_text("He can't see the river bank. It's late! " * 40)
+    run("train", text, "-o", model, *MINI, "--tokenize", "en")
+    assert json.loads(run("info", model, "--json").out)["tokenize"] == "en"
+    assert "The text was cut into tokens by `--tokenize en`;" in (model / "README.md").read_text()
+    run("train", text, "-o", tmp_path / "further", "--from", model, "--epochs", 1, "--tokenize", "char")
+    assert json.loads(run("info", tmp_path / "further", "--json").out)["tokenize"] == "char"

@@ -154,7 +154,7 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
         train([text], output, **_settings())
     assert before == {path: path.read_bytes() for path in before}
     assert train([text], output, resume=True, **_settings()).finished
-    with pytest.raises(InputError, match=r"model: is complete, so there is nothing to resume"):
+    with pytest.raises(InputError, match=r"model.training: no interrupted run is there, so there is nothing to resume"):
         train([text], output, resume=True)
     with pytest.raises(InputError, match=r"model: exists already; give the name of a new folder"):
         train([text], output, **_settings())

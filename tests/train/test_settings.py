@@ -8,7 +8,17 @@ from polyseme.train.settings import PRESETS, settings_of
 
 
 @pytest.mark.parametrize(
-    ("written", "seconds"), [("90m", 5400), ("1h30m", 5400), ("45s", 45), ("2d", 172_800), ("12.5", 12.5), (3, 3)]
+    ("written", "seconds"),
+    [
+        ("90m", 5400),
+        ("1h30m", 5400),
+        ("45s", 45),
+        ("2d", 172_800),
+        ("12.5", 12.5),
+        (3, 3),
+        ("5 minutes", 300),
+        ("1 hour 30min", 5400),
+    ],
 )
 def test_times(written: object, seconds: float) -> None:
     assert settings_of(time_budget=written).time_budget == seconds

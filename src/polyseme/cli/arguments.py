@@ -10,7 +10,7 @@ import typer
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:
-    from polyseme.formats.detect import ModelPath
+    from polyseme.formats.model import ModelPath
     from polyseme.text.corpus import Corpus, Dictionary
 
 
@@ -107,16 +107,6 @@ def check_outside(output: Path, text: Sequence[str]) -> None:
     for source in text:
         if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
             raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
-
-
-def whole_path(model: str, options: Path | None) -> "ModelPath":
-    """The same, found from any folder."""
-    from polyseme.formats.detect import bundled_names
-
-    if options is None and model in bundled_names() and not Path(model).exists():
-        return model
-    whole = str(Path(model).absolute())
-    return whole if options is None else (str(options.absolute()), whole)
 
 
 def read_dictionary(path: Path | None) -> "Dictionary | None":

@@ -58,7 +58,7 @@ def change(
     """Print how much words differ in use between two texts, the most changed first.
 
     APD is the average distance (1 - cosine) of an old from a new occurrence, PRT the distance of their averages; words
-    are taken in any letter case. Of an index all occurrences count, and --most, --layers and the like play no part.
+    are taken in any letter case. Of an index all occurrences count, as they were embedded.
 
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-model --tokenize en
     """
@@ -74,6 +74,9 @@ def change(
     notes: list[str] = []
     indexes = [(Path(place) / MANIFEST).is_file() for place in (old, new)]
     if all(indexes):
+        for_texts = {"--model": model, "--options": options, "--tokenize": tokenize, "--dictionary": dictionary}
+        if given := [name for name, value in for_texts.items() if value is not None]:
+            raise InputError(f"{given[0]} is for texts, and {old} and {new} are indexes; leave it out")
         found = change_of_indexes(Path(old), Path(new), words=words, least=least)
     elif any(indexes):
         raise InputError(f"{old} and {new}: one is an index and the other is not; give two indexes, or two texts")

@@ -4,7 +4,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -28,7 +27,7 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import progress, resumable
 from polyseme.errors import InputError
 
 
@@ -44,22 +43,6 @@ class NumberType(StrEnum):
 
     float32 = "float32"
     float16 = "float16"
-
-
-@contextmanager
-def _interrupted(output: Path) -> Iterator[None]:
-    """Say where it lies and how to go on, where something was stored."""
-    partial = output.with_name(f"{output.name}.partial")
-    try:
-        yield
-    except KeyboardInterrupt:
-        if partial.exists():
-            typer.echo(f"polyseme: interrupted; what was done is in {partial}: go on with --resume", err=True)
-        raise
-    except InputError as error:
-        if partial.exists() and str(partial) not in str(error):
-            raise InputError(f"{error}; what was done before is in {partial}: remove it to begin anew") from error
-        raise
 
 
 def embed(
@@ -148,10 +131,10 @@ def embed(
     }
     begun = time.monotonic()
     sentences = tokens = 0
-    waiting: deque[Sentence] = deque()  # read, but their vectors are not computed yet
+    waiting: deque[tuple[Sentence, float | None]] = deque()  # read, but their vectors are not computed yet
 
     with (
-        _interrupted(output),
+        resumable(output, resume=resume),
         open_writer(
             output,
             settings=settings,
@@ -167,25 +150,27 @@ def embed(
 
         def token_lists() -> Iterator[list[str]]:
             for sentence in islice(corpus.nonempty(), writer.done, None):
-                waiting.append(sentence)
+                waiting.append((sentence, corpus.share_read()))
                 yield sentence.tokens
 
         for vectors in embedder.stream(token_lists(), layers=choice):
-            sentence = waiting.popleft()
+            sentence, share = waiting.popleft()
             row = pool_tokens(vectors, pool.value) if pool else vectors
             writer.write(Record(sentence.tokens, row, sentence.name))
             sentences += 1
             tokens += len(sentence.tokens)
-            advance(len(sentence.tokens), corpus.share_read())
+            advance(len(sentence.tokens), share)
     tell_repairs(corpus)
     seconds = time.monotonic() - begun
     if as_json:
         facts = {"output": str(output), "sentences": sentences, "tokens": tokens, "seconds": round(seconds, 3)}
+        facts |= {"sentences_before": writer.done}
         facts |= {"layers": str(choice), "dim": embedder.dim, "replaced": corpus.repairs.invalid + corpus.repairs.nulls}
         typer.echo(json.dumps(facts))
     else:
+        whole = writer.done + sentences
         typer.echo(
-            f"{output}: {sentences:,} sentences, {tokens:,} tokens in {seconds:,.1f} s "
-            f"({tokens / seconds:,.0f} tokens/s)",
+            f"{output}: {sentences:,} {'more ' * bool(writer.done)}sentences, {tokens:,} tokens in {seconds:,.1f} s "
+            f"({tokens / seconds:,.0f} tokens/s){f', {whole:,} sentences in all' * bool(writer.done)}",
             err=True,
         )

@@ -25,9 +25,8 @@ from polyseme.cli.arguments import (
     open_corpus,
     query_model,
     tell_repairs,
-    whole_path,
 )
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import progress, resumable
 from polyseme.errors import InputError
 
 IndexArgument = Annotated[
@@ -94,7 +93,7 @@ def index(
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
-    with progress(f"indexing {corpus}") as advance:
+    with resumable(output, resume=resume), progress(f"indexing {corpus}") as advance:
         built = OccurrenceIndex.build(
             embedder,
             corpus,
@@ -105,7 +104,6 @@ def index(
             sample=sample,
             append=append,
             resume=resume,
-            model=whole_path(model, options),
             advance=advance,
         )
     seconds = time.monotonic() - begun

@@ -53,13 +53,14 @@ def info(
         "input_words": tokens.words,
         "softmax_words": config.vocabulary_size,
         "vocabulary": len(opened.vocabulary) if opened.vocabulary else 0,
+        "tokenize": config.tokenize,
         "fingerprint": opened.fingerprint(),
     }
     if as_json:
         typer.echo(json.dumps(facts))
         return
     for name, value in facts.items():
-        if value != 0:
+        if value not in (0, None):
             typer.echo(
                 f"{name.replace('_', ' '):20} {value:,}"
                 if isinstance(value, int)

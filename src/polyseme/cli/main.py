@@ -2,6 +2,7 @@
 
 import io
 import sys
+from itertools import pairwise
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -77,7 +78,7 @@ def main() -> None:
         if not (message := error.format_message().rstrip(".")):  # nothing was asked, and help was given
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
-        _leave(f"{message}; see {command} --help")
+        _leave(f"{message}{_got(error)}; see {command} --help")
     except typer.Abort:
         sys.exit(130)
     except PolysemeError as error:
@@ -86,6 +87,15 @@ def main() -> None:
         _leave(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         _leave("not enough memory; try a smaller --batch-tokens, or a machine with more")
+
+
+def _got(error: Any) -> str:
+    """What was given for the option that an error is about, where the message does not say."""
+    options = getattr(getattr(error, "param", None), "opts", ())
+    for one, after in pairwise(sys.argv):
+        if one in options and after not in error.format_message():
+            return f"; got {after!r}"
+    return ""
 
 
 def _leave(message: str) -> NoReturn:

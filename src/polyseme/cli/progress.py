@@ -4,6 +4,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from polyseme.errors import InputError
 
 Advance = Callable[[int, float | None], None]
 """Report so many more tokens, and the share of the whole job done so far where it is known."""
@@ -17,6 +20,24 @@ def progress(label: str) -> Iterator[Advance]:
     """Show how a job over tokens goes."""
     with _bar(label) if sys.stderr.isatty() else _lines(label) as advance:
         yield advance
+
+
+@contextmanager
+def resumable(output: Path, *, resume: bool) -> Iterator[None]:
+    """Say of a job that keeps its work in ``OUTPUT.partial`` what is there when it begins and when it is stopped."""
+    partial = output.with_name(f"{output.name}.partial") if output.name else output
+    if resume and not partial.exists():
+        sys.stderr.write(f"polyseme: {partial}: nothing is there to resume; beginning anew\n")
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"what was done is in {partial}: go on with --resume" if partial.exists() else "nothing was stored yet"
+        sys.stderr.write(f"polyseme: interrupted; {kept}\n")
+        raise
+    except InputError as error:
+        if partial.exists() and str(partial) not in str(error):
+            raise InputError(f"{error}; what was done before is in {partial}: remove it to begin anew") from error
+        raise
 
 
 @contextmanager

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import JsonFlag
 from polyseme.cli.columns import padded
 from polyseme.errors import InputError
+
+if TYPE_CHECKING:
+    from polyseme import StaticVectors
 
 
 def similar(
@@ -46,9 +49,9 @@ def similar(
         from polyseme.formats.detect import open_model
         from polyseme.search.output_words import output_words
 
-        columns["output"] = StaticVectors(output_words(open_model(model))).nearest(word, k)
+        columns["output"] = _nearest(StaticVectors(output_words(open_model(model))), word, k, where=model)
     if vectors is not None:
-        columns["static"] = StaticVectors.load(vectors).nearest(word, k)
+        columns["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
     if not columns:
         raise InputError("nothing to look in; give --index, --model or --vectors")
     if as_json:
@@ -59,3 +62,10 @@ def similar(
     for number in range(max(map(len, columns.values()))):
         cells = (pairs[number] if number < len(pairs) else None for pairs in columns.values())
         typer.echo("".join(f"{padded(cell[0], 24)}{cell[1]:5.3f}   " if cell else " " * 32 for cell in cells).rstrip())
+
+
+def _nearest(vectors: "StaticVectors", word: str, k: int, *, where: str) -> list[tuple[str, float]]:
+    try:
+        return vectors.nearest(word, k)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

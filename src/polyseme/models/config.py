@@ -99,6 +99,9 @@ class BiLMConfig(_Part):
     softmax_cutoffs: tuple[Size, ...] = Field(
         default=(), description="Where the clusters of an adaptive softmax begin; none for a full one."
     )
+    tokenize: str | None = Field(
+        default=None, description="What cut the text that the model learnt from; None where it came in tokens."
+    )
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
         default=None, description="The foreign options as they came, so that they can be written back."

@@ -1,6 +1,7 @@
 """From a corpus to what training begins with: the text as numbers, and a model."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,9 @@ def _indexer(settings: Settings, text: Path) -> Indexer:
     return UnicodeCharacters(table, max_characters=settings.max_characters)
 
 
-def open_prepared(settings: Settings, folder: Path, start: Model | None) -> tuple[Model, TextStore]:
+def open_prepared(
+    settings: Settings, folder: Path, start: Model | None, tokenize: str | None
+) -> tuple[Model, TextStore]:
     """The model that training begins with, and the text; the same for every process."""
     text = folder / "text"
     if start is not None and not (text / "tables.json").exists():
@@ -93,6 +96,8 @@ def open_prepared(settings: Settings, folder: Path, start: Model | None) -> tupl
         model = continued_model(start, settings, vocabulary)
     else:
         model = fresh_model(settings, _indexer(settings, text), vocabulary)
+    if tokenize is not None:
+        model = replace(model, config=model.config.model_copy(update={"tokenize": tokenize}))
     return model, text_store.open_store(text, vocabulary)
 
 

@@ -26,19 +26,23 @@ def publish(
                 (Path(place) / "model" / native.WEIGHTS).replace(output / native.WEIGHTS)
             except OSError as error:
                 raise OutputError(f"{output}: the weights could not be replaced ({error.strerror})") from error
-    refresh(output, facts, settings, progress, kind)
+    refresh(model, output, facts, settings, progress, kind)
 
 
-def refresh(output: Path, facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str) -> None:
+def refresh(
+    model: Model, output: Path, facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str
+) -> None:
     """Bring the card, the metrics and the learning curve up to date."""
     write_records(output / METRICS, progress.records)
     draw_curve(output / CURVE, progress.records)
     card = output / f"{native.CARD}.partial"
-    card.write_text(_card(facts, settings, progress, kind), encoding="utf-8")
+    card.write_text(_card(facts, settings, progress, kind, model.config.tokenize), encoding="utf-8")
     card.replace(output / native.CARD)
 
 
-def _card(facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str) -> str:
+def _card(
+    facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str, tokenize: str | None
+) -> str:
     heldout = [record for record in progress.records if record["kind"] == "heldout"]
     best = min(heldout, key=lambda record: float(record["average"])) if heldout else None
     lines = ["# A biLM trained with polyseme", ""]
@@ -54,6 +58,10 @@ def _card(facts: Mapping[str, int | float], settings: Settings, progress: Progre
         f"Trained on {facts['training_tokens']:,} tokens in {facts['training_sentences']:,} sentences "
         f"({facts['types']:,} distinct words), {progress.update:,} updates, {progress.elapsed:,.0f} s, "
         f"{kind} softmax.",
+        "",
+        f"The text was cut into tokens by `--tokenize {tokenize}`; other text must be cut by it too."
+        if tokenize
+        else "The text came in tokens; other text must be cut in the same way.",
         "",
         "Data and licence: say here what the text was.",
         "",

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
-from polyseme.formats.detect import ModelPath, open_model
+from polyseme.formats.detect import open_model
+from polyseme.formats.model import ModelPath
 from polyseme.text.corpus import Reader, Tokenizer
 from polyseme.train import checkpoint, text_store
 from polyseme.train.distributed import World, world
@@ -115,11 +116,14 @@ def _check_output(output: Path, folder: Path, *, resume: bool) -> None:
         return
     if resume:
         if not (folder / "run.json").exists():
-            done = f"{output}: is complete" if output.exists() else f"{folder}: no such folder"
-            raise InputError(f"{done}, so there is nothing to resume; leave out --resume and give a new output folder")
+            raise InputError(
+                f"{folder}: no interrupted run is there, so there is nothing to resume; leave out --resume and give a "
+                "new output folder, or train a finished model further with --from"
+            )
         return
     if output.exists():
-        raise InputError(f"{output}: exists already; give the name of a new folder, or --resume to go on training it")
+        further = "--resume to go on training it" if (folder / "run.json").exists() else "go on from it with --from"
+        raise InputError(f"{output}: exists already; give the name of a new folder, or {further}")
     if folder.exists():
         raise InputError(f"{folder}: an interrupted run is here; go on with --resume, or remove this folder")
     if not output.absolute().parent.is_dir():
@@ -176,7 +180,7 @@ def _train(
         if everyone.first and not begun:
             prepare(run, settings, folder, start, watcher)
         everyone.wait()
-        model, store = open_prepared(settings, folder, start)
+        model, store = open_prepared(settings, folder, start, run["tokenize"])
         trainer = Trainer(model, store, settings, world=everyone, folder=folder, output=output, watcher=watcher)
         watcher.counted(store.facts)
         if note := without_kernel(settings, everyone):
@@ -191,7 +195,7 @@ def _train(
         raise
     progress = trainer.progress
     if everyone.first:
-        refresh(output, store.facts, settings, progress, trainer.kind)
+        refresh(model, output, store.facts, settings, progress, trainer.kind)
         if finished:
             if (folder / BOARD).exists():
                 shutil.move(folder / BOARD, output / BOARD)

@@ -19,21 +19,21 @@ from polyseme.models.config import (
 
 Preset = Literal["tiny", "small", "medium", "original"]
 
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|sec|s|minutes?|min|m|hours?|h|days?|d)\s*")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PUBLISHED_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
 def seconds(value: object) -> object:
-    """A time such as 90m, 1h30m, 45s or a plain number of seconds, in seconds."""
+    """A time such as 90m, 1h30m, 45 seconds or a plain number of seconds, in seconds."""
     if not isinstance(value, str):
         return value
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
-    if parts and "".join(number + unit for number, unit in parts) == value:
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if re.fullmatch(f"({_TIME.pattern})+", value):
+        return sum(float(number) * _UNITS[unit[0]] for number, unit in _TIME.findall(value))
     try:
         return float(value)
     except ValueError:
-        raise ValueError(f"{value!r} is not a time; write 90m, 1h30m, 45s or seconds") from None
+        raise ValueError("not a time; write 90m, 1h30m, 45s or seconds") from None
 
 
 def _pairs(value: object) -> object:
