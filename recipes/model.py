@@ -6,6 +6,7 @@ goes on where it was interrupted; see ``recipes/english-small/settings.toml`` fo
 """
 
 import argparse
+import dataclasses
 import hashlib
 import io
 import json
@@ -54,9 +55,11 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     target = recipe.work / recipe.name
     measured = recipe.work / "measured.json"
     of = {"weights": _sha256(trained / native.WEIGHTS), "storage": settings["storage"]}
-    if not target.exists() or not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
-        shutil.rmtree(target, ignore_errors=True)
-        native.write(open_model(trained), target, storage=settings["storage"])
+    model = open_model(trained)
+    config = model.config.model_copy(update={"tokenize": recipe.tokenizer})  # its text came to it in tokens
+    shutil.rmtree(target, ignore_errors=True)
+    native.write(dataclasses.replace(model, config=config), target, storage=settings["storage"])
+    if not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
         _write(measured, json.dumps({"of": of, **_measure(recipe, trained, target)}, indent=1))
     stored = open_model(target)
     facts = {

@@ -157,5 +157,11 @@ def test_the_model_says_how_its_text_was_cut(run, tmp_path: Path) -> None:
     run("train", text, "-o", model, *MINI, "--tokenize", "en")
     assert json.loads(run("info", model, "--json").out)["tokenize"] == "en"
     assert "The text was cut into tokens by `--tokenize en`;" in (model / "README.md").read_text()
+    whole = run("substitutes", model, "It's [late]!", "--json").out
+    assert whole == run("substitutes", model, "It's [late]!", "--tokenize", "en", "--json").out
+    assert whole != run("substitutes", model, "It's[late]!", "--tokenize", "char", "--json").out
+    told = "taken as cut already; the model's text was cut by --tokenize en"
+    assert told in run("evaluate", model, text).err
+    assert told not in run("evaluate", model, text, "--tokenize", "en").err
     run("train", text, "-o", tmp_path / "further", "--from", model, "--epochs", 1, "--tokenize", "char")
     assert json.loads(run("info", tmp_path / "further", "--json").out)["tokenize"] == "char"

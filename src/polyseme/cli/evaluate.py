@@ -57,6 +57,8 @@ def evaluate(
 
         result = measure(opened, sentences(), device=device)
     tell_repairs(corpus)
+    if tokenize is None and (cut := opened.config.tokenize):
+        typer.echo(f"polyseme: {corpus}: taken as cut already; the model's text was cut by --tokenize {cut}", err=True)
     if as_json:
         typer.echo(json.dumps({**result.facts(), "softmax_words": opened.config.vocabulary_size}))
         return

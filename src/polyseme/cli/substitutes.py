@@ -27,7 +27,11 @@ def substitutes(
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many words.")] = 10,
     tokenize: Annotated[
-        TokenizerChoice | None, typer.Option(help="Cut the sentence into tokens; else they stand between spaces.")
+        TokenizerChoice | None,
+        typer.Option(
+            help="Cut the sentence into tokens. [default: as the model's text was; at spaces where that is not known]",
+            show_default=False,
+        ),
     ] = None,
     dictionary: DictionaryOption = None,
     options: OptionsFile = None,
@@ -42,8 +46,9 @@ def substitutes(
     from polyseme.embed.load import load
     from polyseme.text.marked import marked
 
-    tokens, position = marked(sentence, tokenize.value if tokenize else None, read_dictionary(dictionary))
     embedder = load(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    cut = tokenize.value if tokenize else embedder.model.config.tokenize
+    tokens, position = marked(sentence, cut, read_dictionary(dictionary))
     found = embedder.substitutes(tokens, position, k=k)
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))

@@ -99,7 +99,7 @@ class BiLMConfig(_Part):
     softmax_cutoffs: tuple[Size, ...] = Field(
         default=(), description="Where the clusters of an adaptive softmax begin; none for a full one."
     )
-    tokenize: str | None = Field(
+    tokenize: Literal["en", "zh", "char"] | None = Field(
         default=None, description="What cut the text that the model learnt from; None where it came in tokens."
     )
     source: str = Field(default="polyseme", description="The format the weights came from.")

@@ -93,7 +93,7 @@ def _show(name: str, shown: Shown, output: Path) -> None:
     _run("index", corpus, "--tokenize", shown.tokenizer, "-m", name, "-o", index)
     _run("nearest", index, shown.query, "-k", "5")
     for gap in shown.gaps:
-        _run("substitutes", name, gap, "--tokenize", shown.tokenizer, "-k", "6")
+        _run("substitutes", name, gap, "-k", "6")
 
 
 def _run(*arguments: str) -> None:
