@@ -17,7 +17,7 @@ from polyseme.errors import FormatError, InputError
 from polyseme.formats import native
 from polyseme.search import build, vectors
 from polyseme.search.index import OccurrenceIndex
-from polyseme.text.corpus import Corpus, Dictionary
+from polyseme.text.corpus import Corpus, Dictionary, HeldSentences
 
 SENTENCES = [
     ["The", "bank", "of", "the", "river", "was", "steep"],
@@ -88,6 +88,18 @@ def test_the_model_is_found_again(text: Path, tmp_path: Path) -> None:
     native.write(tiny_model(), tmp_path / "model")
     OccurrenceIndex.build(load(tmp_path / "model"), Corpus([text]), tmp_path / "index")
     assert OccurrenceIndex(tmp_path / "index").nearest(SENTENCES[0], 1, k=1)[0].similarity == pytest.approx(1, abs=2e-3)
+
+
+def test_sentences_in_memory(embedder: Embedder, index: OccurrenceIndex, tmp_path: Path) -> None:
+    told: list[float | None] = []
+    held = OccurrenceIndex.build(
+        embedder, iter(SENTENCES), tmp_path / "held", advance=lambda tokens, share: told.append(share)
+    )
+    assert held.nearest(QUERY, 1, k=20) == index.nearest(QUERY, 1, k=20)
+    assert told == [number / len(SENTENCES) for number in range(1, len(SENTENCES) + 1)]
+    assert HeldSentences(SENTENCES).facts() == HeldSentences(SENTENCES).facts() != HeldSentences([QUERY]).facts()
+    with pytest.raises(InputError, match=r"^0 sentences in memory: no sentences; give text with at least one word"):
+        OccurrenceIndex.build(embedder, [], tmp_path / "none")
 
 
 class TestNearest:
@@ -281,8 +293,10 @@ class TestBuilding:
             InputError, match=r"words is the one word 'bank' where a list of words is expected: \['bank"
         ):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "none", words="bank")
-        with pytest.raises(InputError, match=r"corpus is 'text.txt', expected a Corpus: Corpus\(\[path\], tokenize"):
-            OccurrenceIndex.build(embedder, "text.txt", tmp_path / "none")  # type: ignore[arg-type]
+        with pytest.raises(
+            InputError, match=r"corpus is the path 'text.txt', expected Corpus\(\[path\], tokenize=...\) or"
+        ):
+            OccurrenceIndex.build(embedder, "text.txt", tmp_path / "none")
         with pytest.raises(InputError, match=r"embedder is 'a-model', expected what polyseme.load gives; a path goes"):
             OccurrenceIndex(index.path, "a-model")  # type: ignore[arg-type]
         with pytest.raises(InputError, match=r"index: 'BANK' is not in it; try 'bank'$"):

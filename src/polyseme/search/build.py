@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.search import Advance
 from polyseme.search.shard import ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
-from polyseme.text.corpus import Corpus
+from polyseme.text.corpus import Corpus, HeldSentences
 
 MANIFEST = "index.json"
 KIND = "polyseme-index"
@@ -31,7 +31,7 @@ class Builder:
     def __init__(
         self,
         embedder: Embedder,
-        corpus: Corpus,
+        corpus: Corpus | Iterable[Sequence[str]],
         folder: Path,
         *,
         layers: LayerChoice,
@@ -43,8 +43,9 @@ class Builder:
         append: bool,
     ) -> None:
         faiss()  # or say now that it is missing
-        if not isinstance(corpus, Corpus):
-            raise InputError(f"corpus is {corpus!r:.60}, expected a Corpus: Corpus([path], tokenize=...)")
+        if isinstance(corpus, str | Path):
+            raise InputError(f"corpus is the path {str(corpus)!r}, expected Corpus([path], tokenize=...) or sentences")
+        corpus = corpus if isinstance(corpus, Corpus) else HeldSentences(corpus)
         if isinstance(words, str):
             raise InputError(f"words is the one word {words!r} where a list of words is expected: [{words!r}]")
         check_single(layers, embedder.layers)

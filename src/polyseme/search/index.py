@@ -1,7 +1,7 @@
 """Every occurrence of a corpus as a vector: which places mean what this one means?"""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -78,7 +78,7 @@ class OccurrenceIndex:
     def build(
         cls,
         embedder: Embedder,
-        corpus: Corpus,
+        corpus: Corpus | Iterable[Sequence[str]],
         path: str | Path,
         *,
         layers: LayerChoice = "top",
@@ -94,7 +94,7 @@ class OccurrenceIndex:
 
         Args:
             embedder: What makes the vectors.
-            corpus: The text.
+            corpus: The text: a `Corpus`, or sentences in memory, each a list of tokens.
             path: A new folder, or with ``append`` an index to add to.
             layers: Which vector: ``"top"``, ``"mean"`` or a layer's number.
             compression: ``"float16"``, ``"int8"`` (half of that) or ``"pq"`` (an eighth).

@@ -1,20 +1,33 @@
 """A corpus: files, folders and standard input read as one stream of sentences, as often as needed."""
 
+import hashlib
 import io
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from polyseme.errors import InputError
+from polyseme.text.batching import checked
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines, Repairs
 from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
 from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary
 
-__all__ = ["READERS", "TOKENIZERS", "Corpus", "Dictionary", "Reader", "Repairs", "Sentence", "Tokenizer"]
+__all__ = [
+    "READERS",
+    "TOKENIZERS",
+    "Corpus",
+    "Dictionary",
+    "HeldSentences",
+    "Reader",
+    "Repairs",
+    "Sentence",
+    "Tokenizer",
+]
 
 Reader = Literal["auto", "lines", "conllu", "jsonl", "fasta"]
 READERS: tuple[Reader, ...] = get_args(Reader)
@@ -163,6 +176,44 @@ class Corpus:
         if self.reader != "auto":
             return self.reader
         return _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
+
+
+class HeldSentences(Corpus):
+    """Sentences in memory, where a corpus is expected.
+
+    Args:
+        sentences: Lists of tokens.
+
+    Example:
+        >>> [sentence.tokens for sentence in HeldSentences([["The", "river", "bank"], ["Yes"]])]
+        [['The', 'river', 'bank'], ['Yes']]
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
+        self._held = [list(tokens) for tokens in checked(sentences)]
+        self._given = 0
+        self.reader, self.tokenize, self.dictionary, self.repairs = "lines", None, None, Repairs()
+
+    def __str__(self) -> str:
+        return f"{len(self._held):,} sentences in memory"
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """Give every sentence."""
+        for number, tokens in enumerate(self._held, 1):
+            self._given = number
+            yield Sentence(tokens)
+
+    def share_read(self) -> float | None:
+        """How many of the sentences the iteration begun last has given, from 0 to 1."""
+        return self._given / max(1, len(self._held))
+
+    def facts(self) -> list[list[str | int]]:
+        """Their number and a digest."""
+        digest = hashlib.blake2b(json.dumps(self._held).encode(), digest_size=8).hexdigest()
+        return [[digest, len(self._held)]]
+
+    def check_resumable(self) -> None:
+        """A digest tells whether they are the same."""
 
 
 def _files(source: str) -> list[str]:
