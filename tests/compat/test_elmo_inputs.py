@@ -12,10 +12,11 @@ from polyseme.models.bilm import BiLM
 
 MODEL = GOLDEN / "allennlp" / "two_layers"
 FILES = (MODEL / "options.json", MODEL / "weights.hdf5")
+CACHED = ["", *sorted({word for sentence in batches()[0] for word in sentence})]
 
 
-def vectors(elmo: Elmo, ids: torch.Tensor) -> torch.Tensor:
-    found: torch.Tensor = elmo(ids)["elmo_representations"][0]
+def vectors(elmo: Elmo, ids: torch.Tensor, words: torch.Tensor | None = None) -> torch.Tensor:
+    found: torch.Tensor = elmo(ids, words)["elmo_representations"][0]
     return found
 
 
@@ -35,7 +36,7 @@ def test_ids_of_any_whole_number_type(dtype: torch.dtype, requires_grad: bool) -
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("options", [{}, {"stateful": True}, {"do_layer_norm": True}, {"vocab_to_cache": ["", "The"]}])
+@pytest.mark.parametrize("options", [{}, {"stateful": True}, {"do_layer_norm": True}, {"vocab_to_cache": CACHED}])
 def test_autocast(
     dtype: torch.dtype, requires_grad: bool, kernels: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,19 +44,40 @@ def test_autocast(
         monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
         monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
     ids = batch_to_ids(batches()[0])
-    expected = vectors(Elmo(*FILES, 1, dropout=0, **options), ids)
+    words = None
+    if "vocab_to_cache" in options:
+        words = torch.zeros(ids.shape[:2], dtype=torch.long)
+        for row, sentence in enumerate(batches()[0]):
+            words[row, : len(sentence)] = torch.tensor([CACHED.index(word) for word in sentence])
+    expected = vectors(Elmo(*FILES, 1, dropout=0, **options), ids, words)
     elmo = Elmo(*FILES, 1, dropout=0, requires_grad=requires_grad, **options)
     with torch.autocast("cpu", dtype=dtype):
-        found = vectors(elmo, ids)
+        found = vectors(elmo, ids, words)
     assert found.dtype == torch.float32
     cosine = torch.cosine_similarity(found, expected, dim=-1)[elmo(ids)["mask"]]
     assert cosine.min() > 0.999
     found.square().sum().backward()
-    if "vocab_to_cache" not in options:  # the cached words take no part here
-        assert all(parameter.grad is not None for parameter in elmo.parameters() if parameter.requires_grad)
+    learning = [parameter for name, parameter in elmo.named_parameters() if parameter.requires_grad]
+    if words is not None and requires_grad:  # the words come from the cache; characters make the two markers alone
+        assert elmo._elmo_lstm._cached is not None
+        assert elmo._elmo_lstm._cached.weight.grad is not None
+    assert all(parameter.grad is not None for parameter in learning)
     other = Elmo(*FILES, 1, dropout=0, requires_grad=requires_grad, **options)
     with torch.no_grad(), torch.autocast("cpu", dtype=dtype):
-        torch.testing.assert_close(vectors(other, ids), found.detach(), atol=0.05, rtol=0)
+        torch.testing.assert_close(vectors(other, ids, words), found.detach(), atol=0.05, rtol=0)
+
+
+def test_a_state_made_in_inference_mode_serves_outside_of_it() -> None:
+    ids = batch_to_ids(batches()[0])
+    elmo, plain = (Elmo(*FILES, 1, dropout=0, requires_grad=True, stateful=True) for _ in range(2))
+    with torch.inference_mode():
+        vectors(elmo, ids)
+    with torch.no_grad():
+        vectors(plain, ids)
+    for _ in range(2):
+        found = vectors(elmo, ids)
+        found.sum().backward()
+        torch.testing.assert_close(found, vectors(plain, ids))
 
 
 @pytest.mark.parametrize("kernels", [True, False])

@@ -1,4 +1,4 @@
-"""The GRU and the gated convolutions against plain loops, and that no direction sees what it predicts."""
+"""The gated convolutions against plain loops; and of both encoders that no direction sees what it predicts."""
 
 import pytest
 import torch

@@ -54,6 +54,8 @@ def test_of_equals_the_earlier_word_comes_first_and_zeros_are_far_from_everythin
     matrix = np.array([[0, 0], [2, 0], [1, 0], [-1, 0], [0, 1]], dtype=np.float32)
     vectors = WordVectors(["zero", "two", "one", "minus", "up"], matrix)
     assert vectors.nearest(matrix[2], 5) == [("two", 1.0), ("one", 1.0), ("zero", 0.0), ("up", 0.0), ("minus", -1.0)]
+    for k in range(1, 5):  # also where the cut goes through equals
+        assert vectors.nearest(matrix[2], k) == vectors.nearest(matrix[2], 5)[:k]
     assert WordVectors(["alone"], matrix[1:2]).nearest(matrix[1], 1, leave_out=0) == []
 
 

@@ -100,6 +100,13 @@ def test_tiles_of_the_logits_add_up(layer: Softmax, monkeypatch: pytest.MonkeyPa
     assert layer.log_probability(states[:0], targets[:0]).shape == (0,)
 
 
+@pytest.mark.parametrize(("dim", "cutoffs"), [(64, (5, 10, 20, 30)), (8, (10, 20)), (16, (10, 25)), (2, (5, 10, 20))])
+def test_no_cluster_is_without_width(dim: int, cutoffs: tuple[int, ...]) -> None:
+    layer = AdaptiveSoftmax(dim, WORDS, cutoffs)
+    for narrow, _ in layer.clusters.tail:
+        assert narrow.weight.shape[0] >= 1
+
+
 def test_adaptive_probabilities_sum_to_one_and_are_the_same_asked_either_way() -> None:
     torch.manual_seed(0)
     layer = AdaptiveSoftmax(16, WORDS, (10, 25))

@@ -21,7 +21,7 @@ class CarriedState:
         if self._state is None:
             return None
         self._grow(rows)
-        return EncoderState(tuple(part[:, :rows] for part in self._state.parts))
+        return EncoderState(tuple(part[:, :rows].clone() for part in self._state.parts))
 
     def after(self, final: EncoderState) -> None:
         """Remember the state in which a batch ended."""
@@ -29,8 +29,13 @@ class CarriedState:
         if self._state is None:
             self._state = EncoderState(tuple(part.new_zeros(part.shape[0], 0, part.shape[2]) for part in final.parts))
         self._grow(rows)
-        for kept, new in zip(self._state.parts, final.parts, strict=True):
-            kept[:, :rows] = new.detach()
+        # New tensors each time: those made under inference_mode cannot be written to outside of it.
+        self._state = EncoderState(
+            tuple(
+                torch.cat([new.detach(), kept[:, rows:]], dim=1)
+                for kept, new in zip(self._state.parts, final.parts, strict=True)
+            )
+        )
 
     def forget(self) -> None:
         """Start from nothing again."""

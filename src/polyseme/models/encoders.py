@@ -127,8 +127,9 @@ class LstmEncoder(ContextEncoder):
             half = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
             precision = "bfloat16" if half else "float32"
         pair = self._pair(number)
+        began = [part for state in states if state is not None for part in state]
         learns = torch.is_grad_enabled() and any(
-            tensor.requires_grad for tensor in (*inputs, *pair[0].parameters(), *pair[1].parameters())
+            tensor.requires_grad for tensor in (*inputs, *began, *pair[0].parameters(), *pair[1].parameters())
         )
         kernels = available(precision) and all(
             tensor.device.type == "cpu" and tensor.dtype == torch.float32

@@ -113,8 +113,10 @@ class WordVectors:
         if leave_out is not None:
             cosines[leave_out] = -np.inf
         k = min(k, len(self.words) - (leave_out is not None))
-        rows = np.argpartition(-cosines, k - 1)[:k] if k else np.zeros(0, dtype=np.intp)
-        rows = rows[np.lexsort((rows, -cosines[rows]))]
+        if not k:
+            return []
+        rows = np.flatnonzero(cosines >= -np.partition(-cosines, k - 1)[k - 1])  # all that equal the last one too
+        rows = rows[np.lexsort((rows, -cosines[rows]))][:k]
         return [(self.words[row], float(np.clip(cosines[row], -1, 1))) for row in rows]
 
     @cached_property

@@ -26,7 +26,8 @@ class AdaptiveSoftmax(Softmax):
         self.dim = dim
         self.cutoffs = tuple(cutoffs)
         narrowest = dim // NARROWING ** len(cutoffs)
-        narrowing = NARROWING if narrowest >= 1 else dim ** (1 / len(cutoffs))
+        # A little less than the root, whose power rounding may put above the width: the last rows would have width 0.
+        narrowing = NARROWING if narrowest >= 1 else (1 - 1e-9) * dim ** (1 / len(cutoffs))
         self.clusters = nn.AdaptiveLogSoftmaxWithLoss(
             dim, vocabulary_size, list(cutoffs), div_value=narrowing, head_bias=True
         )

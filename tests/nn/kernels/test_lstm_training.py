@@ -53,6 +53,7 @@ def compare(encoder: LstmEncoder, monkeypatch: pytest.MonkeyPatch, *, with_state
         else:
             cosine = torch.cosine_similarity(ours[name].flatten(), wanted.flatten(), dim=0)
             assert cosine > 0.995, f"{name}: {cosine}"
+            assert float(ours[name].norm()) == pytest.approx(float(wanted.norm()), rel=0.05), name
 
 
 def encoder(*, hidden: int, projection: int, clip: float | None, skip: bool = True) -> LstmEncoder:
@@ -80,6 +81,30 @@ def test_float32(
 
 def test_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     compare(encoder(hidden=64, projection=32, clip=3.0), monkeypatch, with_state=True, precision="bfloat16")
+
+
+def test_only_what_learns_gets_a_gradient() -> None:
+    """Biases alone, or the state that a frozen layer began with."""
+    if not available("float32"):
+        pytest.skip("no kernel on this machine")
+    made = encoder(hidden=9, projection=4, clip=None)
+    tokens, packing = torch.randn(5, 4), Packing.of([3, 2])
+    made(tokens, packing)[0][-1].sum().backward()
+    expected = {
+        name: parameter.grad.clone() for name, parameter in made.named_parameters() if parameter.grad is not None
+    }
+    made.zero_grad()
+    for name, parameter in made.named_parameters():
+        parameter.requires_grad_(name.endswith("bias"))
+    made(tokens, packing)[0][-1].sum().backward()
+    for name, parameter in made.named_parameters():
+        if name.endswith("bias"):
+            torch.testing.assert_close(parameter.grad, expected[name])
+        else:
+            assert parameter.grad is None
+    state = EncoderState((torch.zeros(2, 2, 8, requires_grad=True), torch.zeros(2, 2, 18, requires_grad=True)))
+    made.requires_grad_(False)(tokens, packing, state)[0][-1].sum().backward()
+    assert all(part.grad is not None and part.grad.abs().sum() > 0 for part in state.parts)
 
 
 def test_weights_of_another_precision_than_float32_take_the_plain_way() -> None:

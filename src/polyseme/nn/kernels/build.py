@@ -1,8 +1,10 @@
 """Compiles the C++ beside this file once a machine, and loads it.
 
-Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and torch computes the same numbers.
+Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and torch computes instead; in
+float32 the same numbers.
 """
 
+import atexit
 import ctypes
 import hashlib
 import os
@@ -77,11 +79,12 @@ def _processor() -> bytes:
 
 
 def _cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(root) / "polyseme"
     try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyseme"
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except OSError:  # a home that cannot be written to: compile for this process alone
-        return Path(tempfile.mkdtemp(prefix="polyseme-"))
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to: compile for this process alone
+        own = tempfile.mkdtemp(prefix="polyseme-")
+        atexit.register(shutil.rmtree, own, ignore_errors=True)
+        return Path(own)

@@ -106,7 +106,7 @@ class _Layer(torch.autograd.Function):
                 _product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
             )
             state_gradients += [dhidden, dcells]  # autograd casts them to the state's own type
-            if ctx.needs_input_grad[9 + 4 * number]:
+            if any(ctx.needs_input_grad[9 + 4 * number : 13 + 4 * number]):
                 # One pass over the gates for both weights and the bias, whose input is always 1.
                 joined = torch.cat([inputs[number], before, torch.ones(len(before), 1)], dim=1)
                 widths = [inputs[number].shape[1], layer.projection_dim, 1]
