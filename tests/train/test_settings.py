@@ -36,6 +36,10 @@ def test_presets_and_what_is_given() -> None:
     [
         ({"hiden_dim": 4}, r"^unknown setting 'hiden_dim'; there are characters, max_characters"),
         ({"filters": "wide"}, r"^setting filters: 'wide' are no filters; write width:count"),
+        (
+            {"softmax": "adaptive", "cutoffs": ""},
+            r"^softmax 'adaptive' needs cutoffs; give some, or use softmax 'full'",
+        ),
         ({"cutoffs": "20,10"}, r"^cutoffs \(20, 10\) must be positive and rise"),
         ({"filters": "60:4"}, r"^a filter of width 60 does not fit into max_characters 50"),
         ({"dropout": 1.0}, r"^setting dropout: Input should be less than 1; got 1.0"),

@@ -1,5 +1,6 @@
 """Text to numbers on disk."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,17 @@ def test_the_same_sentences_are_held_out_each_time(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one.heldout.types, two.heldout.types)
 
 
-def test_vocabulary_counts_the_training_part_alone_and_obeys_its_limits(tmp_path: Path) -> None:
+def test_words_of_the_training_part_alone_are_counted(tmp_path: Path) -> None:
+    store = _store(tmp_path)
+    counted = text_store.count_words(tmp_path / "text", len(store.outputs))
+    expected = Counter(word for sentence in _texts(store, store.training) for word in sentence)
+    names = {tuple(row): number for number, row in enumerate(store.characters.tolist())}
+    assert len(_texts(store, store.heldout)) > 0
+    for word in {word for line in LINES for word in line.split()}:
+        assert counted[names[tuple(ByteCharacters().ids([word])[0].tolist())]] == expected[word], word
+
+
+def test_a_vocabulary_obeys_its_limits() -> None:
     words = ["<S>", "</S>", "b", "a", "line\nbreak", "rare", "<unk>", "heldout"]
     counts = np.array([9, 9, 5, 5, 4, 1, 7, 0])
     assert text_store.make_vocabulary(words, counts, size=10, min_count=1).words[3:] == ("b", "a", "rare")

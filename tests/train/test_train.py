@@ -99,13 +99,22 @@ def test_training_stops_when_it_no_longer_improves_and_keeps_the_best(texts: tup
     assert _measure(tmp_path / "model").average == pytest.approx(min(averages), rel=1e-4)
 
 
+def test_a_held_out_figure_is_taken_once(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    """The end of an epoch may be a tenth of the run as well."""
+    _train(texts, tmp_path / "model", epochs=2, time_budget="1h")
+    records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
+    updates = [record["update"] for record in records if record["kind"] == "heldout"]
+    assert len(updates) >= 2
+    assert len(set(updates)) == len(updates)
+
+
 def test_a_time_budget_ends_the_run(texts: tuple[Path, Path], tmp_path: Path) -> None:
     outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000)
     assert outcome.finished
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
     assert records[-1]["elapsed"] >= 0.75  # half of it at most is kept back for the last held-out figure
     rates = [record["rate"] for record in records if record["kind"] == "training"]
-    assert not rates or rates[-1] < MINI["learning_rate"]
+    assert rates[-1] < MINI["learning_rate"]
 
 
 def test_chinese_by_words_and_by_characters(tmp_path: Path) -> None:

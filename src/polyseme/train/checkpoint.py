@@ -23,7 +23,7 @@ class Progress:
     epoch_share: float = 0.0
     update: int = 0
     tokens: int = 0
-    """Tokens read, markers included."""
+    """Tokens predicted a direction: every token and one marker a sentence."""
     elapsed: float = 0.0
     """Seconds, over all sittings."""
     rate_scale: float = 1.0
@@ -46,7 +46,7 @@ class Progress:
     recent: list[list[float]] = field(default_factory=list)
     """Summed loss, predictions and elapsed seconds of the last updates."""
     records: list[dict[str, Any]] = field(default_factory=list)
-    """What metrics.jsonl holds."""
+    """What the metrics.jsonl of the model holds."""
 
 
 def save(path: Path, progress: Progress, state: dict[str, Any]) -> None:

@@ -86,9 +86,9 @@ class _Tally:
             unknown = targets == self._unknown
             row += losses.sum(), len(losses), losses[unknown].sum(), unknown.sum()
 
-    def result(self, world: World, *, sentences: int, tokens: int, unknown: int) -> Perplexity:
+    def result(self, world: World, *, tokens: int, unknown: int) -> Perplexity:
         sums = np.array(world.total(self.sums.ravel().tolist())).reshape(2, 4)
-        sentences, tokens, unknown = (int(number) for number in world.total([sentences, tokens, unknown]))
+        tokens, unknown = (int(number) for number in world.total([tokens, unknown]))
         loss, count, unknown_loss, unknown_count = sums.T
         forward, backward = (_exp(one) for one in loss / count)
         known = [_exp(one) for one in (loss - unknown_loss) / np.maximum(count - unknown_count, 1)]
@@ -115,7 +115,7 @@ def evaluate_heldout(
     world = world or World()
     tally = _Tally(bilm, store.vocabulary.unknown)
     numbers = sorted(evenly(part, tokens), key=lambda number: (part.starts[number] - part.starts[number + 1], number))
-    sentences = words = unknown = 0
+    words = unknown = 0
     batches: list[list[int]] = []
     room = 0
     for number in numbers:  # longest first
@@ -132,12 +132,11 @@ def evaluate_heldout(
         ids = torch.from_numpy(store.characters[distinct].astype(np.int64)).to(world.device)
         outputs = store.outputs[flat]
         tally.add(ids, where, outputs, [len(one) for one in types])
-        sentences += len(some)
         # Not two markers a row: a long sentence comes in pieces, of which most have fewer.
         inner = (flat != BEGIN) & (flat != END)
         words += int(inner.sum())
         unknown += int((outputs[inner] == store.vocabulary.unknown).sum())
-    return tally.result(world, sentences=sentences, tokens=words, unknown=unknown)
+    return tally.result(world, tokens=words, unknown=unknown)
 
 
 def evaluate(
@@ -165,7 +164,7 @@ def evaluate(
     bilm = model.to(device).bilm
     begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])
     tally = _Tally(bilm, vocabulary.unknown)
-    count = tokens = unknown = 0
+    tokens = unknown = 0
     for window in windows(_cut(sentences), batch_tokens=batch_tokens, window_tokens=4 * batch_tokens):
         for batch in window.batches:
             chosen = [window.sentences[position] for position in batch]
@@ -180,11 +179,10 @@ def evaluate(
             ids: Ids = np.concatenate([indexer.boundaries, indexer.ids(list(places))])
             lengths = [len(sentence) + 2 for sentence in chosen]
             tally.add(torch.from_numpy(ids).to(device), np.array(where), np.array(outputs), lengths)
-            count += len(chosen)
             tokens += sum(lengths) - 2 * len(chosen)
     if not tokens:
         raise InputError("no tokens to measure; give text with at least one word")
-    return tally.result(World(), sentences=count, tokens=tokens, unknown=unknown)
+    return tally.result(World(), tokens=tokens, unknown=unknown)
 
 
 def _cut(sentences: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:

@@ -122,7 +122,7 @@ class Trainer:
             if self._finished() and epoch_share < 1.0:
                 return True
         p.epoch, p.group, p.epoch_share = p.epoch + 1, 0, 0.0
-        if self.settings.evaluate_every is None:
+        if self.settings.evaluate_every is None and p.evaluated_update != p.update:
             self._evaluate()
         return True
 

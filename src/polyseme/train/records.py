@@ -51,10 +51,10 @@ def write_records(path: Path, records: Sequence[dict[str, Any]]) -> None:
     temporary.replace(path)
 
 
-def draw_curve(path: Path, records: Sequence[dict[str, Any]]) -> bool:
-    """Draw training loss and held-out perplexity over updates; says whether matplotlib was there to do it."""
+def draw_curve(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Draw training loss and held-out perplexity over updates, where matplotlib is there to do it."""
     if not find_spec("matplotlib"):
-        return False
+        return
     from matplotlib.figure import Figure
 
     training = [record for record in records if record["kind"] == "training"]
@@ -86,4 +86,3 @@ def draw_curve(path: Path, records: Sequence[dict[str, Any]]) -> bool:
     temporary = path.with_name(path.name + ".partial")
     figure.savefig(temporary, format="png", dpi=120)
     temporary.replace(path)
-    return True

@@ -96,7 +96,8 @@ class Settings(BaseModel):
     vocabulary_size: Count = Field(100_000, description="Words to predict, at most; the others are `<UNK>`.")
     min_count: Count = Field(2, description="A word seen less often is `<UNK>`.")
     softmax: Literal["auto", "full", "sampled", "adaptive"] = Field(
-        "auto", description="How words are predicted; auto is full up to 20,000 words and sampled beyond."
+        "auto",
+        description="How words are predicted; auto is full up to 20,000 words or twice the samples, else sampled.",
     )
     samples: Count = Field(8192, description="Negative words of the sampled softmax, shared by a batch.")
     cutoffs: Numbers = Field((4000, 20_000, 100_000), description="Where the clusters of the adaptive softmax begin.")
@@ -155,6 +156,8 @@ class Settings(BaseModel):
             raise ValueError(f"a filter of width {widest} does not fit into max_characters {self.max_characters}")
         if any(low >= high for low, high in pairwise(self.cutoffs)) or any(cut < 1 for cut in self.cutoffs):
             raise ValueError(f"cutoffs {self.cutoffs} must be positive and rise")
+        if self.softmax == "adaptive" and not self.cutoffs:
+            raise ValueError("softmax 'adaptive' needs cutoffs; give some, or use softmax 'full'")
         if self.layout == "rows" and self.encoder == "gated-cnn":
             raise ValueError("layout 'rows' carries state, which a gated-cnn has none of; use layout 'sentences'")
         return self

@@ -56,8 +56,6 @@ class Stream(ABC):
     An update takes a group of batches, ``processes * accumulate`` of them; each process computes its own.
     """
 
-    carries_state: bool
-
     def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
         self.part = part
         self.settings = settings
@@ -83,8 +81,6 @@ class Place:
 
 class SentenceStream(Stream):
     """Shuffled sentences, each alone, as embedding runs them."""
-
-    carries_state = False
 
     def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
         super().__init__(pieces(part, settings.max_sentence), settings, group)
@@ -145,8 +141,6 @@ class RowStream(Stream):
     The text is a ring that begins somewhere else in each epoch and is cut into rows of one length. The forward
     direction reads a row from its start, the backward one from its end, so that both carry state the way they read.
     """
-
-    carries_state = True
 
     def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
         super().__init__(part, settings, group)

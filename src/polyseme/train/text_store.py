@@ -185,7 +185,7 @@ def make_vocabulary(words: Sequence[str], counts: NDArray[np.int64], *, size: in
     return Vocabulary((*_MARKERS, *chosen))
 
 
-def character_set(words: Iterable[str], counts: NDArray[np.int64], *, min_count: int = 1) -> dict[str, int]:
+def character_set(words: Iterable[str], counts: NDArray[np.int64]) -> dict[str, int]:
     """Characters of the training words, most frequent first, after the markers that a Unicode indexer needs."""
     totals: dict[str, int] = {}
     for word, count in zip(words, counts.tolist(), strict=True):
@@ -193,11 +193,11 @@ def character_set(words: Iterable[str], counts: NDArray[np.int64], *, min_count:
             for character in word:
                 totals[character] = totals.get(character, 0) + count
     markers = ["<pad>", "<oov>", "<bos>", "<eos>", "<bow>", "<eow>"]
-    found = sorted((c for c, total in totals.items() if total >= min_count), key=lambda c: (-totals[c], c))
+    found = sorted(totals, key=lambda character: (-totals[character], character))
     return {character: number for number, character in enumerate([*markers, *found])}
 
 
-def finish(folder: Path, words: Sequence[str], vocabulary: Vocabulary, indexer: Indexer) -> TextStore:
+def finish(folder: Path, words: Sequence[str], vocabulary: Vocabulary, indexer: Indexer) -> None:
     """Write what each type reads and predicts, and mark the folder as whole."""
     with (folder / "characters").open("wb") as file:
         file.write(indexer.boundaries.astype(np.int32).tobytes())
@@ -208,7 +208,6 @@ def finish(folder: Path, words: Sequence[str], vocabulary: Vocabulary, indexer: 
     temporary = folder / "whole.json.partial"
     temporary.write_text(json.dumps({"width": indexer.width, "types": len(words)}), encoding="utf-8")
     temporary.replace(folder / "whole.json")
-    return open_store(folder, vocabulary)
 
 
 def is_whole(folder: Path) -> bool:
