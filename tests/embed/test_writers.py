@@ -181,12 +181,14 @@ def test_no_sentences_make_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_unknown_suffix_lists_the_choices(tmp_path: Path) -> None:
-    for name, shown in (("out.csv", "'.csv'"), ("out", "'missing'"), ("out.NPZ", "'.NPZ'")):
+    for name, shown in (
+        ("out.csv", "the suffix is '.csv'"),
+        ("out", "the name has no suffix"),
+        ("out.NPZ", "the suffix is '.NPZ'"),
+    ):
         with pytest.raises(InputError) as caught:
             open_writer(tmp_path / name, settings={})
-        assert str(caught.value) == (
-            f"{tmp_path / name}: the suffix is {shown}, expected one of .npz, .h5, .hdf5, .parquet"
-        )
+        assert str(caught.value) == (f"{tmp_path / name}: {shown}, expected one of .npz, .h5, .hdf5, .parquet")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.load import load
-from polyseme.errors import FormatError, InputError
+from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.formats import native
 from polyseme.search import build, vectors
 from polyseme.search.index import OccurrenceIndex
@@ -98,6 +98,9 @@ def test_sentences_in_memory(embedder: Embedder, index: OccurrenceIndex, tmp_pat
     assert held.nearest(QUERY, 1, k=20) == index.nearest(QUERY, 1, k=20)
     assert told == [number / len(SENTENCES) for number in range(1, len(SENTENCES) + 1)]
     assert HeldSentences(SENTENCES).facts() == HeldSentences(SENTENCES).facts() != HeldSentences([QUERY]).facts()
+    odd = OccurrenceIndex.build(embedder, [["half", "\ud83d"]], tmp_path / "odd", layers=np.int64(1))  # type: ignore[arg-type]
+    assert odd.nearest(["half", "\ud83d"], 1, k=1)[0].sentence == ["half", "\ud83d"]
+    assert OccurrenceIndex(tmp_path / "odd", embedder).counts["\ud83d"] == 1
     with pytest.raises(InputError, match=r"^0 sentences in memory: no sentences; give text with at least one word"):
         OccurrenceIndex.build(embedder, [], tmp_path / "none")
 
@@ -283,6 +286,25 @@ class TestBuilding:
         with pytest.raises(InputError, match=r"^/: exists already; give the name of a new folder"):
             OccurrenceIndex.build(embedder, Corpus([text]), "/")
 
+    @pytest.mark.parametrize("failing", [1, 2])
+    def test_a_full_disk(self, failing: int, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch) -> None:
+        """Faiss has an error of its own for it."""
+        writes = iter(range(1, 100))
+        plain = vectors.write
+
+        def full(index: object, path: Path) -> None:
+            if next(writes) == failing:
+                raise RuntimeError("Error in virtual size_t faiss::FileIOWriter: write error:\n  disk full")
+            plain(index, path)
+
+        monkeypatch.setattr(vectors, "write", full)
+        told = "nothing was stored" if failing == 1 else "what was stored before is kept, go on with --resume"
+        with pytest.raises(
+            OutputError, match=rf"index.partial: could not be written \(Error in .* disk full\); {told}$"
+        ):
+            OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD)
+        assert (tmp_path / "index.partial").exists() == (failing == 2)
+
     def test_refusals(self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         corpus = Corpus([text])
         with pytest.raises(InputError, match=r"index: exists already; give the name of a new folder, or --append"):
@@ -303,6 +325,8 @@ class TestBuilding:
             index.similar("BANK")
         with pytest.raises(InputError, match=r"index: 'zebra' is not in it; give another word$"):
             index.similar("zebra")
+        with pytest.raises(InputError, match=r"^k is -1, expected how many words to give, at least 1$"):
+            index.similar("bank", k=-1)
         with pytest.raises(InputError, match=r"does not say where its model is; give that with -m, or as model="):
             OccurrenceIndex(index.path).nearest(QUERY, 1)
         with pytest.raises(InputError, match=r"was built with layers 'top', not 'mean'"):
@@ -346,7 +370,6 @@ class TestOpening:
         (index.path / "index.json").write_text('{"format"')
         with pytest.raises(FormatError, match=r"index\.json: damaged .*; build the index again"):
             OccurrenceIndex(index.path)
-        shutil.rmtree(index.path / "shard-00000")
 
 
 class TestWords:

@@ -39,7 +39,9 @@ def change(
     layers: Annotated[
         str, typer.Option(help="Which vector of an occurrence, for texts: top, mean or a layer's number.")
     ] = "top",
-    least: Annotated[int, typer.Option(min=1, help="Without words, all that stand so often in both.")] = 10,
+    least: Annotated[
+        int, typer.Option(min=1, help="Without words, all that stand so often in both (10,000 at most).")
+    ] = 10,
     most: Annotated[
         int, typer.Option(min=1, help="Occurrences of a word to embed in each text, spread evenly.")
     ] = 1000,

@@ -38,7 +38,7 @@ class Embedder:
 
     Args:
         model: What `polyseme.formats.detect.open_model` gives.
-        precision: What the LSTMs compute in.
+        precision: What the LSTMs compute in and, where kernels can, the layers between characters and LSTMs.
         stateful: Carry the state of each row of a batch to the same row of the next, as the original software did.
         batch_size: Sentences of a batch when stateful, where it matters which sentence stands in which row.
         batch_tokens: Tokens of a batch otherwise.

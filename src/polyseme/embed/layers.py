@@ -38,11 +38,12 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
     raise InputError(f"unknown layer {choice!r}; expected one of {known}, or 'all', 'mean', 'top'")
 
 
-def check_single(choice: LayerChoice, layers: int) -> None:
-    """Refuse a choice that is not one vector a token, or that a file cannot name."""
+def check_single(choice: LayerChoice, layers: int) -> Literal["mean", "top"] | int:
+    """Refuse a choice that is not one vector a token, or that a file cannot name; gives it as JSON can hold it."""
     check_choice(choice, layers)
     if choice == "all" or isinstance(choice, ScalarMix):
         raise InputError("an occurrence has one vector; choose layers 'top', 'mean' or a layer's number")
+    return choice if isinstance(choice, str) else int(choice)
 
 
 def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:

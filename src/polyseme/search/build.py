@@ -48,7 +48,7 @@ class Builder:
         corpus = corpus if isinstance(corpus, Corpus) else HeldSentences(corpus)
         if isinstance(words, str):
             raise InputError(f"words is the one word {words!r} where a list of words is expected: [{words!r}]")
-        check_single(layers, embedder.layers)
+        layers = check_single(layers, embedder.layers)
         if compression not in COMPRESSIONS:
             raise InputError(f"unknown compression {compression!r}; expected {', '.join(COMPRESSIONS)}")
         if not 0 < sample <= 1:
@@ -70,7 +70,7 @@ class Builder:
             "tokenize": corpus.tokenize,
             "dictionary": None if corpus.dictionary is None else corpus.dictionary.words,
         }
-        self._run = {
+        self._run: dict[str, Any] = {
             **self._same,
             "format": corpus.reader,
             "words": None if self._words is None else sorted(self._words),
@@ -171,7 +171,11 @@ class Builder:
         if len(writer):
             self._store(writer, read)
         if not manifest["shards"]:
-            what = "none of the words asked for stands in it" if self._words else "the sample holds no occurrence"
+            what = (
+                "none of the words asked for stands in it"
+                if self._words is not None
+                else "the sample holds no occurrence"
+            )
             raise InputError(f"{self._corpus}: {what}; nothing was stored")
 
     def _wanted(self, token: str, sentence: int, position: int) -> bool:
@@ -190,11 +194,10 @@ class Builder:
             manifest["shards"].append(facts)
             manifest["sentences"] = read
             _write_manifest(self._partial, manifest)
-        except OSError as error:
-            raise OutputError(
-                f"{self._partial}: could not be written ({error.strerror or error}); what was stored before is "
-                "kept, go on with --resume"
-            ) from error
+        except (OSError, RuntimeError) as error:  # faiss raises RuntimeError where a disk is full
+            kept = "what was stored before is kept, go on with --resume" if manifest["shards"] else "nothing was stored"
+            why = getattr(error, "strerror", None) or " ".join(str(error).split())
+            raise OutputError(f"{self._partial}: could not be written ({why}); {kept}") from error
 
     def _finish(self) -> None:
         """Make what was stored part of the index; may be cut off anywhere and done again."""

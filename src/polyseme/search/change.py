@@ -85,7 +85,8 @@ def change_of_indexes(old: Path, new: Path, *, words: Collection[str] = (), leas
     Args:
         old: The folder of an index.
         new: That of another, built with the same model and layers.
-        words: Which words; none for all that stand often enough in both.
+        words: Which words; none for all with a letter in them that stand often enough in both, the 10,000 most
+            frequent at most.
         least: How often that is.
     """
     indexes = OccurrenceIndex(old), OccurrenceIndex(new)
@@ -122,7 +123,8 @@ def change_of_texts(
         embedder: What makes the vectors.
         old: A text.
         new: Another.
-        words: Which words; none for all with a letter in them that stand often enough in both.
+        words: Which words; none for all with a letter in them that stand often enough in both, the 10,000 most
+            frequent at most.
         least: How often that is.
         most: Occurrences of a word to embed in each text, spread evenly over it.
         layers: Which vector: ``"top"``, ``"mean"`` or a layer's number.

@@ -232,6 +232,8 @@ class OccurrenceIndex:
             k: How many.
             least: Only words with so many occurrences.
         """
+        if k < 1:
+            raise InputError(f"k is {k}, expected how many words to give, at least 1")
         count = self.counts[word]
         if count < max(1, least):
             raise InputError(f"{self.path}: {word!r} {self._too_rare(word, least)}")

@@ -85,6 +85,8 @@ def induce_senses(
         examples: Sentences to show of each, none twice.
         labels: Words to name each with.
     """
+    if senses is not None and senses < 1:
+        raise InputError(f"senses is {senses}, expected at least 1, or None to count them")
     occurrences, points = index.occurrences(word, most=MOST_OCCURRENCES)
     least = _LEAST if senses is None else senses + 1
     if len(points) < least:
