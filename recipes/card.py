@@ -69,8 +69,7 @@ AUC is the chance that a pair of one sense is more similar than a pair of two. L
 construction. Hard pairs are those in which words in common mislead; their share alone would score about 0.3.
 
 {facts["senses"]}
-
-{more}
+{more and chr(10) + more}
 ## What to expect
 It is small, and has read little: rare words and rare senses are weak, and the texts' age, subjects and prejudices show.
 """

@@ -144,6 +144,20 @@ class TestFonts:
         assert fonts.families(set("play 曹")) == (["DejaVu Sans", "DejaVu Serif"], set())
         assert fonts.families(set("play 曹國")) == (["DejaVu Sans", "DejaVu Serif"], {"國"})
 
+    def test_a_font_that_was_installed_since_is_found(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """Matplotlib keeps the list of fonts of its first run."""
+        from matplotlib import font_manager
+
+        manager, serif = font_manager.fontManager, tmp_path / "new.ttf"
+        serif.write_bytes(Path(font_manager.findfont("DejaVu Serif")).read_bytes())
+        (tmp_path / "broken.ttf").write_bytes(b"no font")
+        monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name != "DejaVu Serif"])
+        monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [str(tmp_path / "broken.ttf"), str(serif)])
+        monkeypatch.setattr(fonts, "_covered", lambda path: frozenset(map(ord, "曹" if path == str(serif) else "play")))
+        fonts._add_new_fonts.cache_clear()
+        assert fonts.families({"曹"}) == (["DejaVu Sans", "DejaVu Serif"], set())
+        fonts._add_new_fonts.cache_clear()
+
     def test_the_font_of_boxes_counts_for_nothing(self) -> None:
         import matplotlib
 

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 
 _FIRST = "DejaVu Sans"
@@ -38,6 +38,7 @@ def families(characters: set[str]) -> tuple[list[str], set[str]]:
     missing = {one for one in characters if not one.isspace() and ord(one) not in has(_FIRST)}
     if not missing:
         return chosen, missing
+    _add_new_fonts()
     # Sans before others, as the rest of a picture is, then by name.
     names = sorted({font.name for font in fontManager.ttflist}, key=lambda name: ("Sans" not in name, name))
     for _ in range(_MOST):
@@ -48,6 +49,18 @@ def families(characters: set[str]) -> tuple[list[str], set[str]]:
         chosen.append(best)
         missing -= found[best]
     return chosen, missing
+
+
+@cache
+def _add_new_fonts() -> None:
+    """Make fonts known that were installed after matplotlib ran first, whose list it keeps for good."""
+    from matplotlib import font_manager
+
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for path in font_manager.findSystemFonts():
+        if path not in known:
+            with suppress(Exception):  # each kind of broken font raises an error of its own
+                font_manager.fontManager.addfont(path)
 
 
 @cache

@@ -28,7 +28,7 @@ class Shown:
     sentences: str
     """A table beside this file: a word, its sense, and a sentence with the word in brackets."""
     unknown: Sequence[str]
-    """Words that the model has hardly read."""
+    """Words that the model has not read."""
     query: str
     gaps: Sequence[str]
 
@@ -44,9 +44,9 @@ SHOWN = {
     "chinese-small": Shown(
         "zh",
         "chinese.tsv",
-        ("苹果糖", "打字社", "大学城里"),
+        ("图书馆员", "昆虫学家", "牛肉汤面", "火车票价"),
         "她喜欢吃[苹果]和梨。",
-        ("我明天给你打[电话]。", "他在北京[大学]读书。"),
+        ("两国[总统]举行了会谈。", "我昨天[买]了一本书。"),
     ),
 }
 
