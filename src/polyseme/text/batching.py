@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from polyseme.errors import InputError
 
+_WINDOW_CHARACTERS = 1 << 22  # paragraphs that came as one token each must not fill the memory
+
 
 @dataclass(frozen=True)
 class Window:
@@ -27,14 +29,16 @@ def windows(
         window_sentences: Or this many sentences.
     """
     window: list[Sequence[str]] = []
-    tokens = 0
+    tokens = characters = 0
     for sentence in checked(sentences):
         # A sentence that would overfill the window starts the next one, so that a very long one stands alone.
-        if (window and tokens + len(sentence) > window_tokens) or len(window) == window_sentences:
+        full = tokens + len(sentence) > window_tokens or characters > _WINDOW_CHARACTERS
+        if (window and full) or len(window) == window_sentences:
             yield Window(window, by_length(window, batch_tokens))
-            window, tokens = [], 0
+            window, tokens, characters = [], 0, 0
         window.append(sentence)
         tokens += len(sentence)
+        characters += sum(map(len, sentence))
     if window:
         yield Window(window, by_length(window, batch_tokens))
 
