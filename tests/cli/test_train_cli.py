@@ -55,6 +55,7 @@ def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_pat
     assert scores["tokens"] == ["ba", "unheard", "ce"]
     assert scores["known"] == [True, False, True]
     assert scores["forward_surprisal"][0] == pytest.approx(-scores["forward"][0] / math.log(2))
+    refused(run("score", model, write(tmp_path / "empty.txt", [])), "empty.txt: no sentences; give text")
     lines = run("score", model, line).out.splitlines()
     assert lines[0].split() == ["token", "forward", "bits", "backward", "bits"]
     assert lines[2].startswith("unheard *")

@@ -52,10 +52,11 @@ def score(
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
     words = embedder.model.vocabulary
-    if not as_json:
-        typer.echo(f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}")
+    head = "" if as_json else f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}\n"
     sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens or as_json)
     while some := list(islice(sentences, SENTENCES_AT_ONCE)):
+        typer.echo(head, nl=False)  # once there is something to stand under it
+        head = ""
         for tokens, scores in zip(some, embedder.score(some), strict=True):
             forward, backward = ([float(number) for number in column] for column in scores.T)
             known = [words is not None and token in words for token in tokens]
