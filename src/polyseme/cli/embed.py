@@ -164,13 +164,13 @@ def embed(
     seconds = time.monotonic() - begun
     if as_json:
         facts = {"output": str(output), "sentences": sentences, "tokens": tokens, "seconds": round(seconds, 3)}
-        facts |= {"sentences_before": writer.done}
+        facts["sentences_before"] = writer.done
         facts |= {"layers": str(choice), "dim": embedder.dim, "replaced": corpus.repairs.invalid + corpus.repairs.nulls}
         typer.echo(json.dumps(facts))
     else:
-        whole = writer.done + sentences
+        more, whole = ("more ", f", {writer.done + sentences:,} sentences in all") if writer.done else ("", "")
         typer.echo(
-            f"{output}: {sentences:,} {'more ' * bool(writer.done)}sentences, {tokens:,} tokens in {seconds:,.1f} s "
-            f"({tokens / seconds:,.0f} tokens/s){f', {whole:,} sentences in all' * bool(writer.done)}",
+            f"{output}: {sentences:,} {more}sentences, {tokens:,} tokens in {seconds:,.1f} s "
+            f"({tokens / seconds:,.0f} tokens/s){whole}",
             err=True,
         )

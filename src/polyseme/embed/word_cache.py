@@ -78,7 +78,9 @@ class WordCache:
         """Store new words, letting the least recently used ones go."""
         places, slots = [], []
         for place, word in enumerate(new[: self._rows]):
-            if len(word) > _LONGEST or word in self._slots:  # another thread was quicker
+            if word in self._slots:  # another thread was quicker
+                continue
+            if len(word) > _LONGEST:
                 continue
             slot = len(self._slots) if len(self._slots) < self._rows else self._slots.popitem(last=False)[1]
             self._slots[word] = slot

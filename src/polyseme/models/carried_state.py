@@ -26,14 +26,12 @@ class CarriedState:
     def after(self, final: EncoderState) -> None:
         """Remember the state in which a batch ended."""
         rows = final.parts[0].shape[1]
-        if self._state is None:
-            self._state = EncoderState(tuple(part.new_zeros(part.shape[0], 0, part.shape[2]) for part in final.parts))
-        self._grow(rows)
+        kept = final if self._state is None else self._state  # of the rows beyond this batch's
         # New tensors each time: those made under inference_mode cannot be written to outside of it.
         self._state = EncoderState(
             tuple(
-                torch.cat([new.detach(), kept[:, rows:]], dim=1)
-                for kept, new in zip(self._state.parts, final.parts, strict=True)
+                torch.cat([new.detach(), old[:, rows:].detach()], dim=1)
+                for old, new in zip(kept.parts, final.parts, strict=True)
             )
         )
 

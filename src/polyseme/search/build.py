@@ -13,7 +13,7 @@ from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.search import Advance
-from polyseme.search.shard import ShardWriter
+from polyseme.search.shard import ESCAPED, ShardWriter
 from polyseme.search.vectors import COMPRESSIONS, Compression, faiss
 from polyseme.text.corpus import Corpus, HeldSentences
 
@@ -237,9 +237,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     temporary = folder / f"{MANIFEST}.tmp"
-    # A path that is no UTF-8 is escaped, and read back as it was.
-    text = json.dumps(manifest, indent=1, ensure_ascii=False)
-    temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8", errors=ESCAPED)
     temporary.replace(folder / MANIFEST)
 
 

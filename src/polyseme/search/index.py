@@ -22,8 +22,8 @@ from polyseme.search.vectors import Compression, Vectors
 from polyseme.text.corpus import Corpus, Dictionary, Tokenizer
 
 Words = Literal["any", "same", "other"]
-WORDS: tuple[Words, ...] = get_args(Words)
 """Which words to find: any, the one that is asked about (in any letter case), or others alone."""
+WORDS: tuple[Words, ...] = get_args(Words)
 
 
 class Occurrence(NamedTuple):

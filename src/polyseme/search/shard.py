@@ -15,7 +15,7 @@ from polyseme.errors import FormatError
 from polyseme.search import vectors
 from polyseme.search.vectors import Compression, Vectors
 
-_ESCAPED = "backslashreplace"  # what is no Unicode becomes an escape of JSON, which reads back as it was
+ESCAPED = "backslashreplace"  # what is no Unicode becomes an escape of JSON, which reads back as it was
 
 VECTORS, SENTENCES, STARTS, OCCURRENCES, WORDS, SUMS = (
     "vectors.faiss",
@@ -52,7 +52,7 @@ class ShardWriter:
         if not positions:
             return
         number = len(self._sentences)
-        self._sentences.append((json.dumps(list(tokens), ensure_ascii=False) + "\n").encode(errors=_ESCAPED))
+        self._sentences.append((json.dumps(list(tokens), ensure_ascii=False) + "\n").encode(errors=ESCAPED))
         for position in positions:
             word = self._words.setdefault(tokens[position], len(self._words))
             self._occurrences.append((number, position, word))
@@ -67,9 +67,7 @@ class ShardWriter:
         (folder / SENTENCES).write_bytes(b"".join(self._sentences))
         np.save(folder / STARTS, np.cumsum([0, *map(len, self._sentences)], dtype=np.int64))
         np.save(folder / OCCURRENCES, occurrences)
-        (folder / WORDS).write_text(
-            json.dumps(list(self._words), ensure_ascii=False), encoding="utf-8", errors=_ESCAPED
-        )
+        (folder / WORDS).write_text(json.dumps(list(self._words), ensure_ascii=False), encoding="utf-8", errors=ESCAPED)
         sums = np.zeros((len(self._words), self._dim), dtype=np.float32)
         np.add.at(sums, occurrences[:, 2], matrix)
         np.save(folder / SUMS, sums)

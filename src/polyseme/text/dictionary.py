@@ -10,7 +10,7 @@ from polyseme.errors import InputError
 
 # A line of jieba's user dictionaries: a word, perhaps its frequency, perhaps its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
-FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
+_FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
 
 
 class Dictionary:
@@ -101,14 +101,14 @@ class Dictionary:
         """Of the word that begins here; 0 where none does."""
         for length in self._lengths.get(text[at], ()):
             end = at + length
-            if text[at:end] in self._words and not (_within_word(text, at) or _within_word(text, end)):
+            if text[at:end] in self._words and not (within_word(text, at) or within_word(text, end)):
                 return length
         return 0
 
 
-def _within_word(text: str, at: int) -> bool:
+def within_word(text: str, at: int) -> bool:
     """Whether the characters on both sides of a place are letters, marks or digits, and no Chinese characters."""
     around = text[at - 1 : at + 1] if at else ""
     return len(around) == 2 and all(
-        (one.isalnum() or unicodedata.combining(one)) and one < FIRST_WIDE for one in around
+        (one.isalnum() or unicodedata.combining(one)) and one < _FIRST_WIDE for one in around
     )

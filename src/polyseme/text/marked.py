@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from polyseme.errors import InputError
-from polyseme.text.dictionary import FIRST_WIDE, Dictionary
+from polyseme.text.dictionary import Dictionary, within_word
 from polyseme.text.tokenizers import Tokenizer, check_dictionary, tokenized
 
 
@@ -29,13 +29,14 @@ def marked(
     if not opened or not closed or len(word.split()) != 1 or "[" in after:
         raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
     # Cut as a whole where that does not cut across the brackets: what is a token depends on what stands beside it.
-    whole = _tokens(before + word + after, tokenize, dictionary)
+    text = before + word + after
+    whole = _tokens(text, tokenize, dictionary)
     ends = [0, *accumulate(map(len, whole))]  # in characters that are no white space
     start = len("".join(before.split()))
     stop = start + len("".join(word.split()))
     if start in ends and stop in ends:
         left, right = whole[: ends.index(start)], whole[ends.index(stop) :]
-    elif _within_word(sentence, len(before)) or _within_word(sentence, len(before) + len(word) + 1):
+    elif within_word(text, len(before)) or within_word(text, len(before) + len(word)):  # Chinese may be parted
         raise InputError(f"{sentence!r}: the brackets stand within a word; put them around the whole of it")
     else:
         left, right = (_tokens(part, tokenize, dictionary) for part in (before, after))
@@ -52,12 +53,6 @@ def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> 
     start = 0 if around is None else max(0, position - around)
     stop = None if around is None else position + 1 + around
     return " ".join([*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]])
-
-
-def _within_word(sentence: str, bracket: int) -> bool:
-    """Whether letters that make one word stand on both sides of a bracket; Chinese characters may be parted."""
-    around = sentence[max(0, bracket - 1) : bracket + 2 : 2]
-    return len(around) == 2 and all(one.isalnum() and one < FIRST_WIDE for one in around)
 
 
 def _tokens(text: str, tokenize: Tokenizer | None, dictionary: Dictionary | None) -> list[str]:

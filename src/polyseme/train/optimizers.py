@@ -1,6 +1,7 @@
 """Optimisers: torch's own for most weights, and updates of single rows for a large softmax."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -71,15 +72,15 @@ class Optimizer:
             step += self.settings.weight_decay * parameter[rows]
         parameter.index_add_(0, rows, step, alpha=-rate)
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> dict[str, Any]:
         """Everything to go on from."""
         return {"dense": self._optimizer.state_dict() if self._optimizer else None, "rows": dict(self._rows)}
 
-    def restore(self, state: dict[str, object]) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
         if self._optimizer is not None:
-            self._optimizer.load_state_dict(state["dense"])  # type: ignore[arg-type]
-        for name, tensor in state["rows"].items():  # type: ignore[attr-defined]
+            self._optimizer.load_state_dict(state["dense"])
+        for name, tensor in state["rows"].items():
             self._rows[name].copy_(tensor)
 
 
