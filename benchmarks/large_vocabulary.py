@@ -26,9 +26,9 @@ def measure(way: str, words: int, dim: int, tokens: int, steps: int) -> dict[str
     from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
     from polyseme.nn.sampled_softmax import Negatives, sampled_nll
     from polyseme.nn.softmax import FullSoftmax, Softmax
-    from polyseme.train.objective import RowGradient
-    from polyseme.train.optimizers import Optimizer
-    from polyseme.train.settings import settings_of
+    from polyseme.train.engine.optimizers import Optimizer
+    from polyseme.train.lm.objective import RowGradient
+    from polyseme.train.lm.settings import settings_of
 
     class Alone(nn.Module):
         """A softmax where an optimiser looks for a biLM's."""

@@ -11,9 +11,9 @@ import torch
 from benchmarks.process import CACHE
 from polyseme.formats import bilm_hdf5
 from polyseme.formats.detect import open_model
-from polyseme.formats.model import Model
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
+from polyseme.models.model import Model
 from polyseme.nn.packing import Packing
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, ByteCharacters
 

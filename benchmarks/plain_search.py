@@ -7,8 +7,8 @@ import numpy as np
 
 from polyseme import Embedder
 from polyseme.embed.layers import LayerChoice
-from polyseme.search.index import Occurrence, Words
-from polyseme.search.vectors import Vectors, unit
+from polyseme.index.occurrence_index import Occurrence, Words
+from polyseme.index.vectors import Vectors, unit
 
 K = 10
 BLOCK = 1 << 16  # rows that are compared at once

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from benchmarks.process import serve
-from polyseme.train.run import train
-from polyseme.train.watcher import Step, Watcher
+from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.lm.run import train
 
 
 class Holder(Watcher):

@@ -25,9 +25,9 @@ from benchmarks.plain_search import K, Known, Query, Truth
 from benchmarks.process import say
 from polyseme import Embedder, OccurrenceIndex, load
 from polyseme.errors import InputError, PolysemeError
-from polyseme.search.index import Occurrence, Words
-from polyseme.search.shard import checksum
-from polyseme.search.vectors import COMPRESSIONS, Compression, Vectors, unit
+from polyseme.index.occurrence_index import Occurrence, Words
+from polyseme.index.shard import checksum
+from polyseme.index.vectors import COMPRESSIONS, Compression, Vectors, unit
 from polyseme.text.corpus import TOKENIZERS, Corpus
 
 TEXT = "indexed.jsonl"

@@ -24,8 +24,8 @@ from polyseme.formats import native
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
 from polyseme.text.tokenizers import tokenized
-from polyseme.train.evaluate import evaluate
-from polyseme.train.run import train
+from polyseme.train.lm.evaluate import evaluate
+from polyseme.train.lm.run import train
 from recipes.card import card
 from recipes.fetch import fetch
 from recipes.prepare import read

@@ -2,9 +2,9 @@
 
 import torch
 
-from polyseme.formats.model import Model
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
+from polyseme.models.model import Model
 from polyseme.text.characters import ByteCharacters, WholeWords
 from polyseme.text.vocabulary import Vocabulary
 

@@ -15,12 +15,12 @@ _HOMES = {
     "BiLM": "polyseme.models.bilm",
     "Elmo": "polyseme.compat.allennlp",
     "Embedder": "polyseme.embed.embedder",
-    "OccurrenceIndex": "polyseme.search.index",
+    "OccurrenceIndex": "polyseme.index.occurrence_index",
     "ScalarMix": "polyseme.nn.scalar_mix",
     "StaticVectors": "polyseme.embed.static_vectors",
     "batch_to_ids": "polyseme.compat.allennlp",
     "load": "polyseme.embed.load",
-    "train": "polyseme.train.run",
+    "train": "polyseme.train.lm.run",
 }
 
 __all__ = ["BiLM", "Elmo", "Embedder", "OccurrenceIndex", "ScalarMix", "StaticVectors", "batch_to_ids", "load", "train"]
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from polyseme.embed.embedder import Embedder
     from polyseme.embed.load import load
     from polyseme.embed.static_vectors import StaticVectors
+    from polyseme.index.occurrence_index import OccurrenceIndex
     from polyseme.models.bilm import BiLM
     from polyseme.nn.scalar_mix import ScalarMix
-    from polyseme.search.index import OccurrenceIndex
-    from polyseme.train.run import train
+    from polyseme.train.lm.run import train
 
 
 def __getattr__(name: str) -> Any:

@@ -11,8 +11,8 @@ from benchmarks.plain_search import Known, Query, Truth
 from benchmarks.search import draw
 from polyseme import Embedder
 from polyseme.errors import InputError
-from polyseme.search.index import Occurrence
-from polyseme.search.vectors import unit
+from polyseme.index.occurrence_index import Occurrence
+from polyseme.index.vectors import unit
 from polyseme.text.corpus import Corpus
 
 WORDS = ["bank", "Bank", "river", "play", "the", "of", "money", "42", "."]

@@ -144,7 +144,7 @@ def test_an_evaluated_model_must_have_a_softmax(run, golden: Path, text: Path) -
 
 
 def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
-    from polyseme.train.settings import Settings
+    from polyseme.train.lm.settings import Settings
 
     shown = run("train", "--help").out
     for name, field in Settings.model_fields.items():

@@ -12,7 +12,7 @@ from tiny import WORDS, tiny_model, tiny_word_model
 import polyseme
 from polyseme import Embedder, ScalarMix
 from polyseme.errors import InputError
-from polyseme.formats.model import Model
+from polyseme.models.model import Model
 
 MODEL = polyseme.load(GOLDEN / "allennlp" / "two_layers").model
 SENTENCES = [sentence for batch in batches() for sentence in batch]

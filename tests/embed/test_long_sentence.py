@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import torch
 from polyseme import BiLM, Embedder
-from polyseme.formats.model import Model
+from polyseme.models.model import Model
 from polyseme.models.config import BiLMConfig, LstmEncoderConfig
 from polyseme.text.characters import ByteCharacters
 from tiny import tiny_config

@@ -10,7 +10,7 @@ from tiny import WORDS, tiny_model, tiny_word_model
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
-from polyseme.formats.model import Model
+from polyseme.models.model import Model
 
 
 def many_langs() -> Model:

@@ -13,12 +13,12 @@ import torch
 from chains import MINI, Chain, write
 from safetensors.torch import load_file
 
-from polyseme.train.run import train
+from polyseme.train.lm.run import train
 
 SCRIPT = """
 import json, os, sys
 import torch
-from polyseme.train.run import train
+from polyseme.train.lm.run import train
 torch.set_num_threads(1)
 for port, output, settings in json.loads(sys.argv[2]):
     os.environ["MASTER_PORT"] = str(port)

@@ -9,9 +9,9 @@ from tiny import WORDS, tiny_model
 
 from polyseme.errors import InputError, MissingPart
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from polyseme.train import evaluate as module
-from polyseme.train.evaluate import evaluate, evaluate_heldout
-from polyseme.train.text_store import BEGIN, END, TextPart, TextStore, pieces
+from polyseme.train.lm import evaluate as module
+from polyseme.train.lm.evaluate import evaluate, evaluate_heldout
+from polyseme.train.lm.text_store import BEGIN, END, TextPart, TextStore, pieces
 
 SENTENCES = [["the", "river", "bank"], [], ["unheard"], ["a", "of", "the", "strange", "bank"]]
 

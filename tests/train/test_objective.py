@@ -10,9 +10,9 @@ from polyseme.models.config import BiLMConfig, GruEncoderConfig
 from polyseme.nn.packing import Packing
 from polyseme.text.characters import ByteCharacters
 from polyseme.text.vocabulary import Vocabulary
-from polyseme.train.objective import Objective
-from polyseme.train.stream import RowBatch, SentenceBatch
-from polyseme.train.text_store import TextPart, TextStore
+from polyseme.train.lm.batches import RowBatch, SentenceBatch
+from polyseme.train.lm.objective import Objective
+from polyseme.train.lm.text_store import TextPart, TextStore
 
 TYPES = ["<S>", "</S>", "the", "river", "unheard", "bank", "a"]
 

@@ -6,9 +6,9 @@ from tiny import tiny_config
 
 from polyseme.models.bilm import BiLM
 from polyseme.nn.softmax import FullSoftmax
-from polyseme.train.objective import RowGradient
-from polyseme.train.optimizers import Optimizer, clip_norm, merge
-from polyseme.train.settings import settings_of
+from polyseme.train.engine.optimizers import Optimizer, clip_norm, merge
+from polyseme.train.lm.objective import RowGradient
+from polyseme.train.lm.settings import settings_of
 
 WORDS = 9
 

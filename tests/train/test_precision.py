@@ -11,12 +11,12 @@ from chains import MINI, Chain, write
 from polyseme.errors import InputError
 from polyseme.models import encoders
 from polyseme.nn.kernels.packed import Precision
-from polyseme.train import precision
-from polyseme.train.distributed import World
-from polyseme.train.precision import settled, without_kernel
-from polyseme.train.run import train
-from polyseme.train.settings import PRESETS, settings_of
-from polyseme.train.watcher import Step, Watcher
+from polyseme.train.engine import precision
+from polyseme.train.engine.distributed import World
+from polyseme.train.engine.precision import settled, without_kernel
+from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.lm.run import train
+from polyseme.train.lm.settings import PRESETS, settings_of
 
 OPEN: dict[str, Any] = {name: value for name, value in MINI.items() if name != "precision"} | {"updates": 2}
 

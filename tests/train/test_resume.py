@@ -16,18 +16,18 @@ from chains import MINI, Chain, write
 
 import polyseme
 from polyseme.errors import Diverged, FormatError, InputError, OutputError
-from polyseme.train import checkpoint, loop
-from polyseme.train.objective import Loss, Objective
-from polyseme.train.run import train
-from polyseme.train.watcher import Step, Watcher
+from polyseme.train.engine import checkpoint, loop
+from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.lm.objective import Loss, Objective
+from polyseme.train.lm.run import train
 
 CHAIN = Chain()
 
 SCRIPT = """
 import sys, json
 import torch
-from polyseme.train.run import train
-from polyseme.train.watcher import Watcher
+from polyseme.train.lm.run import train
+from polyseme.train.engine.watcher import Watcher
 torch.set_num_threads(1)
 
 class Slow(Watcher):

@@ -3,8 +3,8 @@
 import pytest
 
 from polyseme.errors import InputError
-from polyseme.train.schedule import learning_rate, share_done
-from polyseme.train.settings import PRESETS, settings_of
+from polyseme.train.engine.schedule import learning_rate, share_done
+from polyseme.train.lm.settings import PRESETS, settings_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from conftest import GOLDEN
 from polyseme.errors import InputError
 from polyseme.formats import bilm_hdf5
 from polyseme.formats.detect import open_model
-from polyseme.train.run import train
-from polyseme.train.watcher import Step, Watcher
+from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.lm.run import train
 
 LEARN: dict[str, Any] = {
     "preset": "tiny",

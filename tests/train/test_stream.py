@@ -6,9 +6,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from polyseme.train.settings import settings_of
-from polyseme.train.stream import RowStream, SentenceBatch, SentenceStream, open_stream
-from polyseme.train.text_store import BEGIN, END, TextPart
+from polyseme.train.lm.batches import RowStream, SentenceBatch, SentenceStream, open_stream
+from polyseme.train.lm.settings import settings_of
+from polyseme.train.lm.text_store import BEGIN, END, TextPart
 
 
 def _part(sentences: int = 300) -> TextPart:

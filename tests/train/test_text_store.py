@@ -9,8 +9,8 @@ import pytest
 from polyseme.errors import InputError
 from polyseme.text.characters import ByteCharacters
 from polyseme.text.corpus import Corpus
-from polyseme.train import text_store
-from polyseme.train.text_store import TextPart, TextStore
+from polyseme.train.lm import text_store
+from polyseme.train.lm.text_store import TextPart, TextStore
 
 LINES = ["the cat sat", "", "the <unk> sat <UNK>", "a dog", *[f"the cat number {n}" for n in range(60)]]
 

@@ -11,8 +11,8 @@ from chains import MINI, Chain, write
 import polyseme
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
-from polyseme.train.evaluate import Perplexity, evaluate
-from polyseme.train.run import Outcome, train
+from polyseme.train.lm.evaluate import Perplexity, evaluate
+from polyseme.train.lm.run import Outcome, train
 
 CHAIN = Chain()
 HELDOUT = CHAIN.sentences(300, seed=2)
@@ -109,7 +109,7 @@ def test_a_held_out_figure_is_taken_once(texts: tuple[Path, Path], tmp_path: Pat
 
 
 def test_a_time_budget_ends_the_run(texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyseme.train.loop.RECORD_EVERY", 1)  # however few updates a slow machine gets to
+    monkeypatch.setattr("polyseme.train.engine.loop.RECORD_EVERY", 1)  # however few updates a slow machine gets to
     outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000)
     assert outcome.finished
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]

@@ -10,7 +10,7 @@ import typer
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:
-    from polyseme.formats.model import ModelPath
+    from polyseme.models.model import ModelPath
     from polyseme.text.corpus import Corpus, Dictionary
 
 

@@ -65,8 +65,8 @@ def change(
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-model --tokenize en
     """
     from polyseme import plots
-    from polyseme.search.build import MANIFEST
-    from polyseme.search.change import change_of_indexes, change_of_texts
+    from polyseme.index.build import MANIFEST
+    from polyseme.study.change import change_of_indexes, change_of_texts
 
     if len(arguments) < 2:
         raise InputError("give two texts or two indexes after the words: polyseme change WORD... OLD NEW")

@@ -44,7 +44,7 @@ def evaluate(
     Example: polyseme evaluate novel-model test.txt --tokenize en
     """
     from polyseme.formats.detect import open_model
-    from polyseme.train.evaluate import evaluate as measure
+    from polyseme.train.lm.evaluate import evaluate as measure
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)

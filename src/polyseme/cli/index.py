@@ -87,7 +87,7 @@ def index(
     """
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
-    from polyseme.search.index import OccurrenceIndex
+    from polyseme.index.occurrence_index import OccurrenceIndex
 
     check_outside(output, text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
@@ -138,7 +138,7 @@ def nearest(
 
     Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10
     """
-    from polyseme.search.index import OccurrenceIndex
+    from polyseme.index.occurrence_index import OccurrenceIndex
     from polyseme.text.marked import mark, marked
 
     opened = OccurrenceIndex(folder, model=query_model(model, options))

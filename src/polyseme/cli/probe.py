@@ -48,7 +48,7 @@ def probe(
     """
     from polyseme import plots
     from polyseme.embed.load import load
-    from polyseme.search.probe import probe as measure
+    from polyseme.study.probe import probe as measure
 
     if plot is not None:
         plots.check_path(plot)

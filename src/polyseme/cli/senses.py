@@ -47,8 +47,8 @@ def induce(
     Example: polyseme senses induce play --index news-index
     """
     from polyseme import plots
-    from polyseme.search.index import OccurrenceIndex
-    from polyseme.search.sense_induction import induce_senses
+    from polyseme.index.occurrence_index import OccurrenceIndex
+    from polyseme.study.sense_induction import induce_senses
     from polyseme.text.marked import mark
 
     if plot is not None:
@@ -124,7 +124,7 @@ def evaluate(
     Example: polyseme senses evaluate --train semcor.jsonl.gz --test senseval2.jsonl.gz -m english-model
     """
     from polyseme.embed.load import load
-    from polyseme.search.sense_evaluation import evaluate_senses
+    from polyseme.study.sense_evaluation import evaluate_senses
 
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()

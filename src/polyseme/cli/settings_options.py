@@ -32,7 +32,7 @@ class SettingsCommand(TyperCommand):
 
 def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
     """A function that takes ``**settings``, with a parameter for each of them in its signature."""
-    from polyseme.train.settings import PRESETS, Settings
+    from polyseme.train.lm.settings import PRESETS, Settings
 
     parameters = list(inspect.signature(function).parameters.values())
     for name, field in Settings.model_fields.items():

@@ -42,12 +42,12 @@ def similar(
 
     columns: dict[str, list[tuple[str, float]]] = {}
     if index is not None:
-        from polyseme.search.index import OccurrenceIndex
+        from polyseme.index.occurrence_index import OccurrenceIndex
 
         columns["contexts"] = [one[:2] for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
     if model is not None:
         from polyseme.formats.detect import open_model
-        from polyseme.search.output_words import output_words
+        from polyseme.study.output_words import output_words
 
         columns["output"] = _nearest(StaticVectors(output_words(open_model(model))), word, k, where=model)
     if vectors is not None:

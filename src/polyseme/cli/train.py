@@ -73,7 +73,7 @@ def train(
     Example: polyseme train novel.txt --tokenize en -o novel-model --preset tiny --time-budget 30m
     """
     from polyseme.cli.train_progress import TrainingDisplay
-    from polyseme.train.run import train as run
+    from polyseme.train.lm.run import train as run
 
     if not corpus and not resume:
         raise InputError("no corpus given; name files or folders of text, or - for standard input")

@@ -6,8 +6,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-from polyseme.train.evaluate import Perplexity
-from polyseme.train.watcher import Step, Watcher
+from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.lm.evaluate import Perplexity
 
 PLAIN_SECONDS = 10.0
 

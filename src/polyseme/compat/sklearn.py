@@ -13,7 +13,7 @@ from polyseme.embed.embedder import Embedder, Pool
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.load import load
 from polyseme.errors import InputError, MissingPart
-from polyseme.formats.model import ModelPath
+from polyseme.models.model import ModelPath
 from polyseme.text.batching import checked
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary, tokenized

@@ -13,12 +13,12 @@ from polyseme.embed.language_model import LanguageModel, Substitute
 from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.word_cache import WordCache
 from polyseme.errors import InputError, MissingPart
-from polyseme.formats.model import Model
 from polyseme.models.bilm import BiLM
 from polyseme.models.carried_state import CarriedState
 from polyseme.models.encoders import LstmEncoder
 from polyseme.models.fast_lstm import FastLstm
 from polyseme.models.fast_words import FastWords
+from polyseme.models.model import Model
 from polyseme.models.token_encoders import CharacterTokenEncoder
 from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError, MissingPart
+from polyseme.formats.assemble import assemble
 from polyseme.formats.bilm_options import STORED_BYTE_CHARACTERS, to_config
 from polyseme.formats.files import Files
-from polyseme.formats.model import Model, Weights, assemble
+from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.models.model import Model
 from polyseme.text.characters import BYTE_CHARACTERS, ByteCharacters, Indexer, WholeWords
 from polyseme.text.vocabulary import Vocabulary
 

@@ -15,9 +15,10 @@ from polyseme.errors import FormatError, InputError
 from polyseme.formats.bilm_arrays import from_arrays, to_arrays
 from polyseme.formats.bilm_options import to_options
 from polyseme.formats.files import Files, check_unpacked
-from polyseme.formats.model import Model, Weights
 from polyseme.formats.output import new_folder
+from polyseme.formats.weights import Weights
 from polyseme.models.config import CharacterEncoderConfig, LstmEncoderConfig
+from polyseme.models.model import Model
 
 KIND = "bilm-hdf5"
 

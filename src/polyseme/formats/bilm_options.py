@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
-from polyseme.formats.model import Weights
+from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
-from polyseme.formats.model import Model, ModelPath
+from polyseme.models.model import Model, ModelPath
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
 """Models that come with the package, a folder each."""

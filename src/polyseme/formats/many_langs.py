@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from polyseme.errors import FormatError
+from polyseme.formats.assemble import assemble
 from polyseme.formats.files import Files, check_unpacked
-from polyseme.formats.model import Model, Weights, assemble
+from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
+from polyseme.models.model import Model
 from polyseme.text.characters import UnicodeCharacters
 
 KIND = "elmo-many-langs"

@@ -10,11 +10,12 @@ import safetensors.torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.formats.assemble import assemble
 from polyseme.formats.files import Files
-from polyseme.formats.model import Model, assemble
 from polyseme.formats.output import new_folder
 from polyseme.formats.storage import Storage, compact, expand
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
+from polyseme.models.model import Model
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters, WholeWords
 from polyseme.text.vocabulary import Vocabulary
 

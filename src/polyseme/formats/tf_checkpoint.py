@@ -9,8 +9,9 @@ from torch import Tensor
 from polyseme.errors import InputError
 from polyseme.formats.bilm_arrays import from_arrays
 from polyseme.formats.files import Files
-from polyseme.formats.model import Model, Weights
 from polyseme.formats.tensor_bundle import TensorBundle, latest_prefix
+from polyseme.formats.weights import Weights
+from polyseme.models.model import Model
 
 KIND = "tf-checkpoint"
 

@@ -1,6 +1,6 @@
 """Training: text in, a model folder out.
 
-The package is what ``polyseme.train`` names, and calling it trains: see `polyseme.train.run.train`.
+The package is what ``polyseme.train`` names, and calling it trains: see `polyseme.train.lm.run.train`.
 """
 
 import sys
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    """A package and a function of one name: ``polyseme.train(...)`` beside ``polyseme.train.settings``."""
+    """A package and a function of one name: ``polyseme.train(...)`` beside ``polyseme.train.lm.settings``."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from polyseme.train.run import train
+        from polyseme.train.lm.run import train
 
         return train(*arguments, **options)
 

@@ -62,7 +62,7 @@ def demo(
     """
     from polyseme import plots
     from polyseme.formats.detect import bundled_names
-    from polyseme.search.vectors import faiss
+    from polyseme.index.vectors import faiss
 
     plots.check_path("play.png")  # or say now that something is not installed
     faiss()
@@ -109,8 +109,8 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], tokenizer
     import numpy as np
 
     from polyseme import plots
+    from polyseme.index.vectors import unit
     from polyseme.plots.fonts import families
-    from polyseme.search.vectors import unit
     from polyseme.text.marked import mark, marked
 
     word, senses = rows[0]["word"], [row["sense"] for row in rows]
@@ -144,7 +144,7 @@ def _unknown_words(embedder: "Embedder", words: Sequence[str]) -> None:
     """Show which known words the characters of an unknown one make it like."""
     import numpy as np
 
-    from polyseme.search.vectors import unit
+    from polyseme.index.vectors import unit
 
     assert embedder.model.vocabulary is not None
     known = [word for word in embedder.model.vocabulary.words if not word.startswith("<")][:_KNOWN]

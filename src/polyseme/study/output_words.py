@@ -1,0 +1,25 @@
+"""Nearest words by the rows of a biLM's softmax: words that are predicted in the same places."""
+
+import numpy as np
+
+from polyseme.errors import InputError, MissingPart
+from polyseme.models.model import Model
+from polyseme.models.static import WordVectors
+from polyseme.nn.softmax import FullSoftmax
+from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
+
+
+def output_words(model: Model) -> WordVectors:
+    """The softmax as a table of word vectors, markers left out; the mean of all rows is taken off."""
+    softmax, vocabulary = model.bilm.softmax, model.vocabulary
+    if softmax is None or vocabulary is None:
+        raise MissingPart(
+            f"the model ({model.config.source}) has no softmax with its words, so it has no output embeddings; use an "
+            "index of a text, or static vectors"
+        )
+    if not isinstance(softmax, FullSoftmax):
+        raise InputError("an adaptive softmax has no one row a word; use an index of a text, or static vectors")
+    markers = {BEGIN_SENTENCE, END_SENTENCE, vocabulary.words[vocabulary.unknown]}
+    chosen = {word: row for word, row in vocabulary.ids.items() if word not in markers}
+    rows = softmax.weight.detach().cpu().numpy()[list(chosen.values())]  # (W, P)
+    return WordVectors(chosen, np.asarray(rows - rows.mean(axis=0), dtype=np.float32), source="a softmax")

@@ -1,0 +1,218 @@
+"""Which senses does a word have in a text? Its occurrences, clustered."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from polyseme.errors import InputError, MissingPart
+from polyseme.index.occurrence_index import Occurrence, OccurrenceIndex
+from polyseme.index.vectors import Vectors, unit
+from polyseme.nn.sampled_softmax import log_uniform
+
+MOST_OCCURRENCES = 2_000
+MOST_SENSES = 8
+_LEAST = 10  # occurrences that say something about senses
+_LEAST_SHARE = 0.02  # of the occurrences: fewer of them are odd ones out, not a sense
+_DIMENSIONS = 50  # in which clusters are looked for
+_COUNTED = 500  # occurrences that senses are counted in
+_REFERENCES = 10  # clouds without senses that the clusters are held against
+_DEVIATIONS = 3  # above the mean of those, that chance hardly reaches
+_CENTRAL = 20  # occurrences of a sense whose substitutes label it
+_SUBSTITUTES = 100  # words looked at in each of those places
+_SEED = 1
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A cluster of occurrences."""
+
+    share: float
+    """Of the word's occurrences."""
+    occurrences: int
+    labels: list[str]
+    """Words that could stand in its places and are likelier there than elsewhere, best first."""
+    examples: list[Occurrence]
+    """The most typical, with their similarity to the average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """The senses of a word in a text, the most frequent first."""
+
+    word: str
+    occurrences: list[Occurrence]
+    """Those that were looked at."""
+    senses: list[Sense]
+    labels: Literal["substitutes", "neighbours"]
+    """Where labels come from: the model's softmax or, in a model without one, other words of the text that stand
+    nearest."""
+    silhouette: float | None
+    """How well the clusters are parted, from -1 to 1; None for a single one."""
+    by_chance: float | None
+    """What as many clusters hardly reach in clouds that have no senses: 3 standard deviations above their mean."""
+    points: Vectors
+    """The unit vectors (N, D) of the occurrences."""
+    assigned: Labels
+    """(N,) which of the senses each belongs to."""
+
+
+def induce_senses(
+    index: OccurrenceIndex,
+    word: str,
+    *,
+    senses: int | None = None,
+    examples: int = 3,
+    labels: int = 8,
+) -> Senses:
+    """Cluster the occurrences of a word, in any letter case.
+
+    K-means on the principal components of the unit vectors, always from the same seed, over at most 2,000 occurrences
+    spread evenly over the text. The number of senses is the one, from 2 to 8, whose silhouette is furthest above what
+    normal clouds of the same spread reach with as many clusters; where none is above, the word has one sense.
+
+    Args:
+        index: Where the occurrences are.
+        word: As it is written in the text.
+        senses: How many; else they are counted.
+        examples: Sentences to show of each, none twice.
+        labels: Words to name each with.
+    """
+    if senses is not None and senses < 1:
+        raise InputError(f"senses is {senses}, expected at least 1, or None to count them")
+    occurrences, points = index.occurrences(word, most=MOST_OCCURRENCES)
+    least = _LEAST if senses is None else senses + 1
+    if len(points) < least:
+        what = "are needed to tell senses apart" if senses is None else "are needed for as many senses"
+        raise InputError(
+            f"{index.path}: {word!r} stands only {len(points)} times in it, at least {least} {what}; index more text"
+        )
+    assigned, silhouette, by_chance = cluster(points, senses)
+    found: list[Sense] = []
+    label = _Labels(index, word, labels)
+    for number in range(assigned.max() + 1):
+        rows = np.flatnonzero(assigned == number)
+        similarity = points[rows] @ unit(points[rows].mean(axis=0))
+        central = list(_distinct(occurrences, rows[np.argsort(-similarity, kind="stable")]))
+        near = dict(zip(rows.tolist(), similarity.tolist(), strict=True))
+        found.append(
+            Sense(
+                share=len(rows) / len(points),
+                occurrences=len(rows),
+                labels=label([occurrences[row] for row in central[:_CENTRAL]]),
+                examples=[occurrences[row]._replace(similarity=near[row]) for row in central[:examples]],
+            )
+        )
+    return Senses(word, occurrences, found, label.source, silhouette, by_chance, points, assigned)
+
+
+def cluster(points: Vectors, senses: int | None = None) -> tuple[Labels, float | None, float | None]:
+    """Cluster unit vectors (N, D).
+
+    Returns:
+        The cluster (N,) of each, the largest numbered 0; their silhouette; and what it hardly reaches by chance. The
+        last two are None for a single cluster, which is what vectors that are all alike make.
+    """
+    components = _principal(points)
+    if senses is None:
+        some = np.unique(np.linspace(0, len(points) - 1, min(_COUNTED, len(points))).astype(np.int64))
+        senses = _count(components[some])
+    if senses == 1 or len(np.unique(components.round(5), axis=0)) < senses:
+        return np.zeros(len(points), dtype=np.int64), None, None
+    assigned, silhouette = _k_means(components, senses)
+    order = np.argsort(-np.bincount(assigned), kind="stable")
+    return np.argsort(order)[assigned], silhouette, _by_chance(components, senses)
+
+
+def _count(points: Vectors) -> int:
+    """How many clusters stand out from chance, 1 where none do."""
+    best, senses = 0.0, 1
+    distinct = len(np.unique(points.round(5), axis=0))
+    for count in range(2, min(MOST_SENSES, distinct) + 1):
+        assigned, silhouette = _k_means(points, count)
+        if np.bincount(assigned).min() < max(2, _LEAST_SHARE * len(points)):
+            continue
+        margin = silhouette - _by_chance(points, count)
+        if margin > best:
+            best, senses = margin, count
+    return senses
+
+
+def _by_chance(points: Vectors, count: int) -> float:
+    """The silhouette that so many clusters hardly reach in a normal cloud as wide as these components."""
+    draw = np.random.default_rng(_SEED)
+    spread = points.std(axis=0)
+    reached = [_k_means(draw.standard_normal(points.shape) * spread, count)[1] for _ in range(_REFERENCES)]
+    return float(np.mean(reached) + _DEVIATIONS * np.std(reached, ddof=1))
+
+
+class _Labels:
+    """Names a sense by the words that fit where it stands."""
+
+    def __init__(self, index: OccurrenceIndex, word: str, count: int) -> None:
+        self._index, self._word, self._count = index, word.casefold(), count
+        model = index.embedder.model
+        known = model.bilm.softmax is not None and model.vocabulary is not None
+        self.source: Literal["substitutes", "neighbours"] = "substitutes" if known else "neighbours"
+
+    def __call__(self, occurrences: Sequence[Occurrence]) -> list[str]:
+        weights: defaultdict[str, float] = defaultdict(float)
+        for one in occurrences:
+            for word, weight in self._fitting(one):
+                if word.casefold() != self._word and any(map(str.isalpha, word)):
+                    weights[word] += weight
+        return sorted(weights, key=lambda word: -weights[word])[: self._count]
+
+    def _fitting(self, one: Occurrence) -> Iterator[tuple[str, float]]:
+        if self.source == "substitutes":
+            vocabulary = self._index.embedder.model.vocabulary
+            assert vocabulary is not None
+            found = self._index.embedder.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
+            ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
+            for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
+                # What is likely everywhere, as "the" is, says nothing of a sense.
+                yield fit.word, math.exp(fit.log_probability) * max(0.0, fit.log_probability - anywhere)
+        else:
+            for near in self._index.nearest(one.sentence, one.position, k=_SUBSTITUTES, words="other", group=True):
+                yield near.word, near.similarity
+
+
+def _distinct(occurrences: Sequence[Occurrence], rows: NDArray[np.int64]) -> Iterator[int]:
+    """Rows in their order, without those whose sentence has come before."""
+    seen: set[tuple[str, ...]] = set()
+    for row in rows.tolist():
+        sentence = tuple(occurrences[row].sentence)
+        if sentence not in seen:
+            seen.add(sentence)
+            yield row
+
+
+def _principal(points: Vectors) -> Vectors:
+    """The principal components of points (N, D), at most `_DIMENSIONS` of them."""
+    centred = points - points.mean(axis=0)
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    components: Vectors = (left * spread)[:, :_DIMENSIONS]
+    return components
+
+
+def _k_means(points: Vectors, count: int) -> tuple[Labels, float]:
+    """Clusters and their silhouette."""
+    cluster_library, metrics = _sklearn()
+    assigned = cluster_library.KMeans(count, n_init=5, random_state=_SEED).fit_predict(points)
+    return assigned.astype(np.int64), float(metrics.silhouette_score(points, assigned))
+
+
+def _sklearn() -> tuple[Any, Any]:
+    try:
+        from sklearn import cluster as clusters
+        from sklearn import metrics
+    except ImportError as error:
+        raise MissingPart("clustering needs scikit-learn; run: pip install 'polyseme[sklearn]'") from error
+    return clusters, metrics

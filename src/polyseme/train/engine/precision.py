@@ -1,0 +1,26 @@
+"""What a run computes in, on the machine it runs on."""
+
+from polyseme.nn.kernels.packed import available
+from polyseme.train.engine.distributed import World
+from polyseme.train.lm.settings import Settings
+
+
+def settled(settings: Settings, world: World) -> Settings:
+    """The settings with ``auto`` made one precision, the same for every process.
+
+    It is bfloat16 where all of them compute on other devices than a CPU or have the kernel for it, else float32:
+    without the instructions for it, bfloat16 on a CPU is several times slower than float32.
+    """
+    if settings.precision != "auto":
+        return settings
+    slow = world.device.type == "cpu" and not available("bfloat16")
+    return settings.model_copy(update={"precision": "float32" if world.total([slow])[0] else "bfloat16"})
+
+
+def without_kernel(settings: Settings, world: World) -> str | None:
+    """A line on a settled precision that has no kernel here, None where it has one or needs none."""
+    precision = settings.precision
+    if precision == "auto" or world.device.type != "cpu" or available(precision):
+        return None
+    other = "; float32 has one" if available("float32") else ""
+    return f"precision {precision} has no kernel on this machine: torch computes it, several times slower{other}"

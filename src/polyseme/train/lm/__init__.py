@@ -1,0 +1,1 @@
+"""The bidirectional language model as a training job."""

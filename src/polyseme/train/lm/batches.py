@@ -1,0 +1,178 @@
+"""Batches of training text: by sentences of like length, or by rows of running text."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import InputError
+from polyseme.train.lm.settings import Settings
+from polyseme.train.lm.text_store import TextPart, pieces
+
+WINDOW_BATCHES = 64
+"""Sentences are sorted by length within so many batches of shuffled text."""
+
+Types = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class SentenceBatch:
+    """Whole sentences, read from both ends."""
+
+    types: Types
+    """(N,) sentence after sentence, markers included."""
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """A stretch of each row for the forward direction, and another for the backward one.
+
+    Each direction has come to its stretch by reading its row from that direction's own beginning.
+    """
+
+    slot: int
+    """Which rows these are; state is carried from one batch of a slot to its next."""
+    ahead: Types
+    """(R, T) in reading order."""
+    ahead_next: Types
+    """(R, T) the token after each."""
+    back: Types
+    """(R, T) in the backward direction's reading order: from the end of the row."""
+    back_next: Types
+    """(R, T) the token before each in the text."""
+
+
+Batch = SentenceBatch | RowBatch
+
+
+class Stream(ABC):
+    """The batches of an epoch in an order that depends on the seed and the epoch alone.
+
+    An update takes a group of batches, ``processes * accumulate`` of them; each process computes its own.
+    """
+
+    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+        self.part = part
+        self.settings = settings
+        self.group = group
+
+    @abstractmethod
+    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list["Place"]]]:
+        """Each group from number ``start`` on, with the share of the epoch that is done after it."""
+
+    @abstractmethod
+    def read(self, place: "Place") -> Batch:
+        """Read one batch of a group."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch lies; reading it is left to the process that computes it."""
+
+    numbers: NDArray[np.int64]
+    """Sentences, or the slot and the step of rows."""
+    epoch: int
+
+
+class SentenceStream(Stream):
+    """Shuffled sentences, each alone, as embedding runs them."""
+
+    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+        super().__init__(pieces(part, settings.max_sentence), settings, group)
+
+    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list[Place]]]:
+        """See `Stream`."""
+        batches = self._batches(epoch)
+        done, number = 0, 0
+        while some := list(islice(batches, self.group)):
+            done += sum(int(self._lengths(numbers).sum()) for numbers in some)
+            if number >= start:
+                yield done / len(self.part.types), [Place(numbers, epoch) for numbers in some]
+            number += 1
+
+    def read(self, place: Place) -> SentenceBatch:
+        """See `Stream`."""
+        types = np.concatenate([self.part.sentence(int(number)) for number in place.numbers])
+        return SentenceBatch(types, tuple(self._lengths(place.numbers).tolist()))
+
+    def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
+        generator = np.random.default_rng([self.settings.seed, epoch])
+        count = len(self.part.starts) - 1
+        # The smallest type there is for it: this and where each sentence begins is all that a long text keeps here.
+        order = np.arange(count, dtype=np.min_scalar_type(count))
+        generator.shuffle(order)
+        for first, last in pairwise(self._windows(order)):
+            yield from self._window(order[first:last].astype(np.int64), generator)
+
+    def _lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Tokens of some sentences, markers included."""
+        lengths: NDArray[np.int64] = self.part.starts[1:][numbers]
+        lengths -= self.part.starts[:-1][numbers]
+        return lengths
+
+    def _windows(self, order: NDArray[Any]) -> list[int]:
+        """Where an epoch is cut into windows of about so many tokens."""
+        window = self._lengths(order)
+        np.cumsum(window, out=window)
+        window //= WINDOW_BATCHES * self.settings.batch_tokens
+        return [0, *(np.flatnonzero(window[1:] != window[:-1]) + 1).tolist(), len(order)]
+
+    def _window(self, numbers: NDArray[np.int64], generator: np.random.Generator) -> list[NDArray[np.int64]]:
+        numbers = numbers[np.argsort(-self._lengths(numbers), kind="stable")]
+        cuts, tokens = [0], 0
+        for position, length in enumerate(self._lengths(numbers).tolist()):
+            if tokens and tokens + length > self.settings.batch_tokens:
+                cuts.append(position)
+                tokens = 0
+            tokens += length
+        cuts.append(len(numbers))
+        batches = [numbers[a:b] for a, b in pairwise(cuts)]
+        return [batches[index] for index in generator.permutation(len(batches))]
+
+
+class RowStream(Stream):
+    """Running text in rows that go on from batch to batch.
+
+    The text is a ring that begins somewhere else in each epoch and is cut into rows of one length. The forward
+    direction reads a row from its start, the backward one from its end, so that both carry state the way they read.
+    """
+
+    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+        super().__init__(part, settings, group)
+        tokens = len(part.types)
+        self.rows = max(1, min(settings.rows, tokens // (group * settings.steps_a_row)))
+        self.length = tokens // (self.rows * group)
+        if self.length < 2:
+            raise InputError(f"a corpus of {tokens} tokens cannot be cut into {group} rows; use layout sentences")
+        self.steps = -(-self.length // settings.steps_a_row)
+
+    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list[Place]]]:
+        """See `Stream`."""
+        for step in range(start, self.steps):
+            places = [Place(np.array([slot, step]), epoch) for slot in range(self.group)]
+            yield (step + 1) / self.steps, places
+
+    def read(self, place: Place) -> RowBatch:
+        """See `Stream`."""
+        slot, step = place.numbers.tolist()
+        total = len(self.part.types)
+        shift = int(np.random.default_rng([self.settings.seed, place.epoch]).integers(total))
+        first = shift + (slot * self.rows + np.arange(self.rows)[:, None]) * self.length  # (R, 1)
+        begin = step * self.settings.steps_a_row
+        step_of = np.arange(begin, min(begin + self.settings.steps_a_row, self.length))  # (T,)
+        ahead = first + step_of
+        back = first + self.length - 1 - step_of
+        take = self.part.types
+        return RowBatch(
+            slot, take[ahead % total], take[(ahead + 1) % total], take[back % total], take[(back - 1) % total]
+        )
+
+
+def open_stream(part: TextPart, settings: Settings, group: int) -> Stream:
+    """The stream of the layout that is set."""
+    return (SentenceStream if settings.layout == "sentences" else RowStream)(part, settings, group)

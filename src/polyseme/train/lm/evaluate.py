@@ -1,0 +1,191 @@
+"""Perplexity that says what it is: of the full softmax, of each direction, with and without unknown words."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from polyseme.errors import InputError, MissingPart
+from polyseme.models.bilm import BiLM
+from polyseme.models.model import Model
+from polyseme.nn.packing import Packing
+from polyseme.text.batching import windows
+from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE, Ids
+from polyseme.train.engine.distributed import World
+from polyseme.train.lm.text_store import BEGIN, END, TextPart, TextStore, evenly
+
+LONGEST = 4096
+"""Longer sentences are measured in pieces of so many tokens, to bound memory."""
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """How well a text is predicted: exp of the mean negative log-probability of its tokens, over the whole vocabulary.
+
+    The forward direction predicts every token and the end marker, the backward one every token and the begin marker.
+    The average is the mean of the two perplexities, as Peters et al. (2018) report it.
+    """
+
+    forward: float
+    backward: float
+    average: float
+    forward_known: float
+    """Without the predictions of <UNK>."""
+    backward_known: float
+    average_known: float
+    tokens: int
+    """Without markers."""
+    unknown_share: float
+    """Tokens that are not in the vocabulary."""
+
+    def facts(self) -> dict[str, float | int]:
+        """As a plain dictionary."""
+        return asdict(self)
+
+
+class _Tally:
+    """Sums over batches, a column for each direction."""
+
+    def __init__(self, bilm: BiLM, unknown: int) -> None:
+        assert bilm.softmax is not None
+        self._bilm, self._softmax, self._unknown = bilm, bilm.softmax, unknown
+        # Summed loss, predictions, loss of unknown words, unknown words; forward then backward.
+        self.sums = np.zeros((2, 4))
+
+    @torch.inference_mode()
+    def add(self, ids: Tensor, where: NDArray[np.int64], outputs: NDArray[np.int64], lengths: Sequence[int]) -> None:
+        """Count sentences.
+
+        Args:
+            ids: (U, W) what is read of distinct words.
+            where: (N,) the row of each token, sentence after sentence, markers included.
+            outputs: (N,) the output word of each token.
+            lengths: Of the sentences.
+        """
+        packing = Packing.of(lengths, ids.device)
+        vectors = self._bilm.encode_words(ids)[torch.from_numpy(where).to(ids.device)]
+        layers, _ = self._bilm.contextualise(vectors, packing)
+        top = layers[-1][packing.packed_of_flat]
+        ends = np.cumsum(lengths)
+        flat = np.arange(len(where))
+        ahead, back = np.delete(flat, ends - 1), np.delete(flat, ends - np.asarray(lengths))
+        halves = top.chunk(2, dim=1)
+        for row, half, places, targets in (
+            (self.sums[0], halves[0], ahead, outputs[ahead + 1]),
+            (self.sums[1], halves[1], back, outputs[back - 1]),
+        ):
+            if not len(places):
+                continue
+            wanted = torch.from_numpy(targets).to(ids.device)
+            loss = -self._softmax.log_probability(half[torch.from_numpy(places).to(ids.device)], wanted)
+            losses = loss.cpu().double().numpy()  # not every device has float64
+            unknown = targets == self._unknown
+            row += losses.sum(), len(losses), losses[unknown].sum(), unknown.sum()
+
+    def result(self, world: World, *, tokens: int, unknown: int) -> Perplexity:
+        sums = np.array(world.total(self.sums.ravel().tolist())).reshape(2, 4)
+        tokens, unknown = (int(number) for number in world.total([tokens, unknown]))
+        loss, count, unknown_loss, unknown_count = sums.T
+        forward, backward = (_exp(one) for one in loss / count)
+        known = [_exp(one) for one in (loss - unknown_loss) / np.maximum(count - unknown_count, 1)]
+        return Perplexity(
+            forward=forward,
+            backward=backward,
+            average=(forward + backward) / 2,
+            forward_known=known[0],
+            backward_known=known[1],
+            average_known=(known[0] + known[1]) / 2,
+            tokens=tokens,
+            unknown_share=unknown / max(1, tokens),
+        )
+
+
+def _exp(number: float) -> float:
+    return math.exp(number) if number < 700 else math.inf
+
+
+def evaluate_heldout(
+    bilm: BiLM, store: TextStore, part: TextPart, *, tokens: int, batch_tokens: int, world: World | None = None
+) -> Perplexity:
+    """Measure sentences spread evenly over a part of the text, about so many tokens; each process its share."""
+    world = world or World()
+    tally = _Tally(bilm, store.vocabulary.unknown)
+    numbers = sorted(evenly(part, tokens), key=lambda number: (part.starts[number] - part.starts[number + 1], number))
+    words = unknown = 0
+    batches: list[list[int]] = []
+    room = 0
+    for number in numbers:  # longest first
+        size = int(part.starts[number + 1] - part.starts[number])
+        if size > room or not batches:
+            batches.append([])
+            room = batch_tokens
+        batches[-1].append(number)
+        room -= size
+    for some in batches[world.rank :: world.size]:
+        types = [part.sentence(number) for number in some]
+        flat = np.concatenate(types)
+        distinct, where = np.unique(flat, return_inverse=True)
+        ids = torch.from_numpy(store.characters[distinct].astype(np.int64)).to(world.device)
+        outputs = store.outputs[flat]
+        tally.add(ids, where, outputs, [len(one) for one in types])
+        # Not two markers a row: a long sentence comes in pieces, of which most have fewer.
+        inner = (flat != BEGIN) & (flat != END)
+        words += int(inner.sum())
+        unknown += int((outputs[inner] == store.vocabulary.unknown).sum())
+    return tally.result(world, tokens=words, unknown=unknown)
+
+
+def evaluate(
+    model: Model, sentences: Iterable[Sequence[str]], *, device: str = "cpu", batch_tokens: int = 4096
+) -> Perplexity:
+    """Measure a model on sentences, with the full softmax.
+
+    Args:
+        model: A model with a softmax and its vocabulary.
+        sentences: Lists of tokens; those longer than `LONGEST` are measured in pieces.
+        device: Where to compute.
+        batch_tokens: Tokens of a batch.
+
+    Example:
+        >>> evaluate(open_model("model/"), [["The", "river", "bank"]]).forward  # doctest: +SKIP
+        87.2
+    """
+    vocabulary, indexer = model.vocabulary, model.indexer
+    if model.bilm.softmax is None or vocabulary is None:
+        what = "softmax" if model.bilm.softmax is None else "vocabulary"
+        raise MissingPart(
+            f"the model ({model.config.source}) has no {what}, so it has no perplexity; give the file that holds it, "
+            "or train one with polyseme train --from"
+        )
+    bilm = model.to(device).bilm
+    begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])
+    tally = _Tally(bilm, vocabulary.unknown)
+    tokens = unknown = 0
+    for window in windows(_cut(sentences), batch_tokens=batch_tokens, window_tokens=4 * batch_tokens):
+        for batch in window.batches:
+            chosen = [window.sentences[position] for position in batch]
+            places: dict[str, int] = {}
+            where: list[int] = []
+            outputs: list[int] = []
+            for sentence in chosen:
+                words = vocabulary.lookup(sentence)
+                where += [0, *(places.setdefault(word, len(places) + 2) for word in sentence), 1]
+                outputs += [begin, *words, end]
+                unknown += words.count(vocabulary.unknown)
+            ids: Ids = np.concatenate([indexer.boundaries, indexer.ids(list(places))])
+            lengths = [len(sentence) + 2 for sentence in chosen]
+            tally.add(torch.from_numpy(ids).to(device), np.array(where), np.array(outputs), lengths)
+            tokens += sum(lengths) - 2 * len(chosen)
+    if not tokens:
+        raise InputError("no tokens to measure; give text with at least one word")
+    return tally.result(World(), tokens=tokens, unknown=unknown)
+
+
+def _cut(sentences: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:
+    for sentence in sentences:
+        for start in range(0, max(1, len(sentence)), LONGEST):
+            yield sentence if isinstance(sentence, str) else sentence[start : start + LONGEST]

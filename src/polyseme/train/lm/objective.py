@@ -1,0 +1,148 @@
+"""What is learnt: each direction's words, from what that direction has read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from polyseme.models.bilm import BiLM
+from polyseme.models.encoders import LstmEncoder
+from polyseme.models.gru_encoder import GruEncoder
+from polyseme.nn.packing import Packing
+from polyseme.nn.sampled_softmax import Negatives, sampled_nll
+from polyseme.nn.softmax import FullSoftmax
+from polyseme.train.lm.batches import Batch, RowBatch, SentenceBatch
+from polyseme.train.lm.text_store import BEGIN, END, TextStore
+
+
+@dataclass
+class RowGradient:
+    """The gradient of a few rows of the softmax."""
+
+    rows: Tensor
+    """(R,) distinct and ascending."""
+    weight: Tensor
+    """(R, P)"""
+    bias: Tensor
+    """(R,)"""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of a batch, ready for its gradient."""
+
+    total: Tensor
+    """Summed over the predictions of both directions."""
+    predictions: int
+    softmax_rows: tuple[Tensor, Tensor, Tensor] | None
+    """Under sampling, the words whose rows took part, and those rows of weight and bias as leaves of the graph."""
+
+    def row_gradient(self) -> RowGradient | None:
+        """What the rows of the softmax got, after ``total`` was differentiated."""
+        if self.softmax_rows is None:
+            return None
+        rows, weight, bias = self.softmax_rows
+        assert weight.grad is not None
+        assert bias.grad is not None
+        return RowGradient(rows, weight.grad, bias.grad)
+
+
+class Objective:
+    """The forward and the backward language model's loss over batches of a text.
+
+    Args:
+        bilm: The network, with its softmax.
+        store: The text.
+        dropout: On token vectors and on the top layer.
+        device: Where to compute.
+    """
+
+    def __init__(self, bilm: BiLM, store: TextStore, *, dropout: float, device: torch.device) -> None:
+        assert bilm.softmax is not None
+        self.bilm = bilm
+        self.softmax = bilm.softmax
+        self.store = store
+        self.dropout = dropout
+        self.device = device
+        self.carried: dict[int, list[Any]] = {}
+        """The state of each layer's two directions after the last batch of each slot."""
+
+    def __call__(self, batch: Batch, negatives: Negatives | None) -> Loss:
+        """The loss of one batch; against the negatives where there are any, else over the whole vocabulary."""
+        states, targets = self._sentences(batch) if isinstance(batch, SentenceBatch) else self._rows(batch)
+        states = nn.functional.dropout(states, self.dropout)
+        if negatives is None:
+            return Loss(self.softmax.nll(states, targets), len(targets), None)
+        assert isinstance(self.softmax, FullSoftmax)
+        drawn = torch.from_numpy(negatives.words).to(self.device)
+        rows = torch.unique(torch.cat([targets, drawn]))  # ascending
+        weight = self.softmax.weight.detach()[rows].requires_grad_()
+        bias = self.softmax.bias.detach()[rows].requires_grad_()
+        total = sampled_nll(states, weight, bias, rows=rows, targets=targets, negatives=negatives)
+        return Loss(total, len(targets), (rows, weight, bias))
+
+    def forget(self) -> None:
+        """Begin rows anew."""
+        self.carried = {}
+
+    def _encode(self, *parts: NDArray[np.int32]) -> list[Tensor]:
+        """Token vectors (n, P) of each part's types (n,), every distinct word computed once for all parts."""
+        distinct, where = np.unique(np.concatenate(parts), return_inverse=True)
+        characters = torch.from_numpy(self.store.characters[distinct].astype(np.int64)).to(self.device)
+        vectors = self.bilm.encode_words(characters)  # (U, P)
+        tokens = nn.functional.embedding(torch.from_numpy(where).to(self.device), vectors)
+        tokens = nn.functional.dropout(tokens, self.dropout)
+        return list(tokens.split([len(part) for part in parts]))
+
+    def _outputs(self, types: NDArray[np.int32]) -> Tensor:
+        return torch.from_numpy(self.store.outputs[types]).to(self.device)
+
+    def _sentences(self, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
+        """States (n, P) of both directions and the word that each predicts."""
+        packing = Packing.of(batch.lengths, self.device)
+        order = packing.flat_of_packed.cpu().numpy()
+        (packed,) = self._encode(batch.types[order])
+        layers, _ = self.bilm.encoder(packed, packing, None)
+        lengths = np.array(batch.lengths)
+        ends = np.cumsum(lengths)
+        flat = np.arange(len(batch.types))
+        ahead, back = np.delete(flat, ends - 1), np.delete(flat, ends - lengths)
+        rows = packing.packed_of_flat
+        forward, backward = layers[-1].chunk(2, dim=1)
+        states = torch.cat(
+            [
+                nn.functional.embedding(rows[torch.from_numpy(ahead).to(self.device)], forward),
+                nn.functional.embedding(rows[torch.from_numpy(back).to(self.device)], backward),
+            ]
+        )
+        return states, self._outputs(np.concatenate([batch.types[ahead + 1], batch.types[back - 1]]))
+
+    def _rows(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        """As `_sentences`; state comes in from the slot's last batch, and gradients stop there."""
+        encoder = self.bilm.encoder
+        assert isinstance(encoder, LstmEncoder | GruEncoder)
+        sizes = (batch.ahead.shape[0],) * batch.ahead.shape[1]
+        tokens = self._encode(batch.ahead.T.ravel(), batch.back.T.ravel())  # time-major is the packed order of rows
+        ahead_rows, back_rows = tokens
+        after: list[Any] = []
+        for number, states in enumerate(self.carried.get(batch.slot, [(None, None)] * encoder.layers)):
+            outputs, finals = encoder.run_layer(number, (ahead_rows, back_rows), sizes, states)
+            if number and encoder.skip_connections:
+                outputs = outputs[0] + ahead_rows, outputs[1] + back_rows
+            ahead_rows, back_rows = outputs
+            after.append(tuple(_cut(final) for final in finals))
+        self.carried[batch.slot] = after
+        # Nothing is predicted across the border of two sentences.
+        ahead = np.flatnonzero(batch.ahead.T.ravel() != END)
+        back = np.flatnonzero(batch.back.T.ravel() != BEGIN)
+        states = torch.cat([ahead_rows[torch.from_numpy(ahead)], back_rows[torch.from_numpy(back)]])
+        words = np.concatenate([batch.ahead_next.T.ravel()[ahead], batch.back_next.T.ravel()[back]])
+        return states, self._outputs(words)
+
+
+def _cut(state: Any) -> Any:
+    """A layer's state without its graph."""
+    return state.detach() if isinstance(state, Tensor) else tuple(part.detach() for part in state)
