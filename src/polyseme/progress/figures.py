@@ -1,0 +1,72 @@
+"""Figures and times as people read them."""
+
+import math
+import time
+from collections.abc import Mapping
+
+from polyseme.progress.watcher import Figure
+
+_EARLIEST_SHARE = 0.01
+_EARLIEST_SECONDS = 2.0
+
+
+class Clock:
+    """Says how long the rest of a stage takes, once that can be said.
+
+    What begins slowly, or is resumed in the middle, would promise days: the estimate goes by what was done since the
+    stage began, and is not given before a hundredth of that and two seconds have passed.
+    """
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+        self._first: float | None = None
+
+    def seconds(self) -> float:
+        """Since the stage began."""
+        return time.monotonic() - self.begun
+
+    def left(self, share: float | None) -> float | None:
+        """Seconds to the end of the stage; None where nobody can tell yet."""
+        if share is None:
+            return None
+        if self._first is None:
+            self._first = share
+        done, elapsed = share - self._first, self.seconds()
+        if done < _EARLIEST_SHARE * (1 - self._first) or elapsed < _EARLIEST_SECONDS:
+            return None
+        return elapsed * (1 - share) / done if done > 0 else None
+
+
+def shown_figures(figures: Mapping[str, Figure]) -> str:
+    """Figures on one line.
+
+    Example:
+        >>> shown_figures({"epoch": 1.25, "tokens": 12345, "tokens/s": 2713.4, "loss": 5.12345, "rate": 0.00123})
+        'epoch 1.25, 12,345 tokens, 2,713 tokens/s, loss 5.123, rate 0.00123'
+    """
+    return ", ".join(_shown(name, value) for name, value in figures.items())
+
+
+def shown_time(seconds: float) -> str:
+    """A time span.
+
+    Example:
+        >>> [shown_time(seconds) for seconds in (7, 125, 3 * 3600 + 240)]
+        ['7s', '2m05s', '3h04m']
+    """
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+
+
+def _shown(name: str, value: Figure) -> str:
+    """Counts and speeds stand before their name, other figures after it."""
+    if isinstance(value, str):
+        return f"{name} {value}"
+    if isinstance(value, int) or name.endswith("/s"):
+        return f"{value:,.0f} {name}"
+    return f"{name} {value:,.2f}" if abs(value) >= 100 or name == "epoch" else f"{name} {value:.4g}"
