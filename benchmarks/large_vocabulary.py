@@ -20,29 +20,20 @@ def measure(way: str, words: int, dim: int, tokens: int, steps: int) -> dict[str
     """Train one output layer for a few steps, in this process."""
     import numpy as np
     import torch
-    from torch import nn
 
-    from polyseme.models.bilm import BiLM
     from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
     from polyseme.nn.sampled_softmax import Negatives, sampled_nll
     from polyseme.nn.softmax import FullSoftmax, Softmax
     from polyseme.train.engine.optimizers import Optimizer
-    from polyseme.train.lm.objective import RowGradient
+    from polyseme.train.engine.row_gradient import RowGradient, RowTable
     from polyseme.train.lm.settings import settings_of
-
-    class Alone(nn.Module):
-        """A softmax where an optimiser looks for a biLM's."""
-
-        def __init__(self, softmax: Softmax) -> None:
-            super().__init__()
-            self.softmax = softmax
 
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     cutoffs = (4000, 40_000, 200_000)
     softmax: Softmax = AdaptiveSoftmax(dim, words, cutoffs) if way == "adaptive" else FullSoftmax(dim, words)
-    network: BiLM = Alone(softmax)  # type: ignore[assignment]
     settings = settings_of("small")
-    optimizer = Optimizer(network, settings, by_rows=way == "sampled")
+    table = RowTable(softmax.weight, softmax.bias) if way == "sampled" and isinstance(softmax, FullSoftmax) else None
+    optimizer = Optimizer(softmax, settings, table)
     generator = np.random.default_rng(0)
     times = []
     for _ in range(steps):
@@ -67,8 +58,8 @@ def measure(way: str, words: int, dim: int, tokens: int, steps: int) -> dict[str
         softmax.zero_grad()
         times.append(time.perf_counter() - begun)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    table = sum(parameter.numel() * 4 for parameter in softmax.parameters()) / 2**20
-    return {"weights_mib": table, "peak_mib": peak - base, "tokens_per_second": tokens / min(times)}
+    weights = sum(parameter.numel() * 4 for parameter in softmax.parameters()) / 2**20
+    return {"weights_mib": weights, "peak_mib": peak - base, "tokens_per_second": tokens / min(times)}
 
 
 def main() -> None:

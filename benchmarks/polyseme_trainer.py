@@ -5,13 +5,14 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from queue import Queue
 from typing import Any
 
 import torch
 
 from benchmarks.process import serve
-from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.progress import Figure, Watcher
 from polyseme.train.lm.run import train
 
 
@@ -26,15 +27,18 @@ class Holder(Watcher):
         self.tokens = 0.0
         """Words trained on so far, markers not counted."""
 
-    def counted(self, facts: dict[str, int | float]) -> None:
+    def result(self, what: str, figures: Mapping[str, Figure]) -> None:
         """The text is read; wait for the first order."""
-        self._epoch_tokens = facts["training_tokens"]
-        self.ended.put(time.perf_counter())
-        self._left = self.orders.get()
+        if what == "text":
+            self._epoch_tokens = float(figures["training tokens"])
+            self.ended.put(time.perf_counter())
+            self._left = self.orders.get()
 
-    def step(self, step: Step) -> None:
+    def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
         """Count an update, and wait after the last one that was ordered."""
-        self.tokens = step.epoch * self._epoch_tokens
+        if "update" not in figures:  # the text is being counted
+            return
+        self.tokens = float(figures["epoch"]) * self._epoch_tokens
         self._left -= 1
         if not self._left:
             self.ended.put(time.perf_counter())

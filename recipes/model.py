@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import senses
-from polyseme.cli.train_progress import TrainingDisplay
 from polyseme.embed.load import load
 from polyseme.errors import InputError, PolysemeError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
+from polyseme.progress import open_watcher
 from polyseme.text.corpus import Corpus
 from polyseme.text.tokenizers import tokenized
 from polyseme.train.lm.evaluate import evaluate
@@ -41,15 +41,14 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     unfinished = trained.with_name("model.training")
     _check_origin(recipe, settings, begun=trained.exists() or unfinished.exists())
     if unfinished.exists() or not trained.exists():
-        with TrainingDisplay() as display:
-            outcome = train(
-                [recipe.work / "train.txt"],
-                trained,
-                heldout=[recipe.work / "heldout.txt"],
-                resume=unfinished.exists(),
-                watcher=display,
-                **settings["train"],
-            )
+        outcome = train(
+            [recipe.work / "train.txt"],
+            trained,
+            heldout=[recipe.work / "heldout.txt"],
+            resume=unfinished.exists(),
+            watcher=open_watcher("auto", sys.stderr),
+            **settings["train"],
+        )
         if not outcome.finished:
             raise SystemExit(f"{trained}: interrupted; run the same command to go on")
     target = recipe.work / recipe.name

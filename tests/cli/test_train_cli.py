@@ -25,14 +25,14 @@ def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_pat
     model = tmp_path / "model"
     done = run("train", text, "-o", model, *MINI, "--json")
     assert done.code == 0
-    assert "held-out perplexity (full softmax) forward" in done.err
-    assert "predicting 13 words" in done.err
+    assert "held-out perplexity: forward" in done.err
+    assert "13 words to predict" in done.err
     facts = json.loads(done.out)
     assert facts["finished"]
     assert facts["heldout_perplexity"] > 1
 
     assert json.loads(run("info", model, "--json").out)["tokenize"] is None
-    assert "The text came in tokens; other text must be cut in the same way." in (model / "README.md").read_text()
+    assert "The text came tokenised; other text must be tokenised in the same way." in (model / "README.md").read_text()
 
     measured = run("evaluate", model, text, "--json")
     figures = json.loads(measured.out)
@@ -75,7 +75,7 @@ def test_gzip_folders_and_heldout_text(run, tmp_path: Path) -> None:
     heldout = write(tmp_path / "heldout.txt", [["zebra", "unheard"]] * 3)
     done = run("train", folder, "-o", tmp_path / "model", "--heldout", heldout, *MINI)
     assert done.code == 0
-    assert "held out: 6 tokens" in done.err
+    assert "6 held-out tokens" in done.err
     assert "zebra" in (tmp_path / "model" / "vocabulary.txt").read_text().split()
 
 
@@ -97,9 +97,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
     )
     refused(
         run("train", text, "-o", model, *MINI, "--time-budget", "soon"),
-        "time_budget: not a time; write 90m, 1h30m, 45s or seconds; got 'soon'",
+        "setting time_budget: 'soon' is not a time; write 90m, 1h30m, 45s or a number of seconds",
     )
-    refused(run("train", text, "-o", model, *MINI, "--learning-rate", "-1"), "setting learning_rate: Input should be")
+    refused(run("train", text, "-o", model, *MINI, "--learning-rate", "-1"), "setting learning_rate: should be")
     refused(
         run("train", text, "-o", model, *MINI, "--resume"),
         "model.training: no interrupted run is there, so there is nothing to resume",
@@ -113,17 +113,18 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
     rare = write(tmp_path / "rare.txt", [[f"word{n}"] for n in range(30)])
     refused(
         run("train", rare, "-o", model, *[*MINI, "--min-count", "3"]),
-        "no word stands 3 times or more in it, so that there is nothing to predict",
+        "no word occurs 3 times or more in it, so that there is nothing to predict",
     )
     model.mkdir()
     refused(
-        run("train", text, "-o", model, *MINI), "model: exists already; give the name of a new folder, or go on from"
+        run("train", text, "-o", model, *MINI),
+        "model: exists already; give the name of a new folder, or train it further",
     )
     model.rmdir()
     refused(run("train", text, "-o", ".", *MINI), ".: exists already; give the name of a new folder")
     refused(run("train", text, "-o", "/", *MINI), "/: exists already; give the name of a new folder")
     refused(run("train", "-o", ".", "--resume"), ".: exists already; give the name of a new folder, or with --resume")
-    refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: Input should be greater")
+    refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: should be greater")
     refused(
         run("train", text, "-o", model, *MINI, "--layout", "rows", "--accumulate", 5000),
         "tokens cannot be cut into 5000 rows; use layout sentences",
@@ -144,10 +145,13 @@ def test_an_evaluated_model_must_have_a_softmax(run, golden: Path, text: Path) -
 
 
 def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
-    from polyseme.train.lm.settings import Settings
+    from polyseme.train.lm.settings import GROUPS, LmSettings
 
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(LmSettings.model_fields)
     shown = run("train", "--help").out
-    for name, field in Settings.model_fields.items():
+    places = [shown.index(f" {group} ─") for group in GROUPS]
+    assert places == sorted(places)
+    for name, field in LmSettings.model_fields.items():
         assert field.description, name
         assert "--" + name.replace("_", "-") in shown
 
@@ -157,7 +161,7 @@ def test_the_model_says_how_its_text_was_cut(run, tmp_path: Path) -> None:
     text.write_text("He can't see the river bank. It's late! " * 40)
     run("train", text, "-o", model, *MINI, "--tokenize", "en")
     assert json.loads(run("info", model, "--json").out)["tokenize"] == "en"
-    assert "The text was cut into tokens by `--tokenize en`;" in (model / "README.md").read_text()
+    assert "The text was tokenised by `--tokenize en`;" in (model / "README.md").read_text()
     whole = run("substitutes", model, "It's [late]!", "--json").out
     assert whole == run("substitutes", model, "It's [late]!", "--tokenize", "en", "--json").out
     assert whole != run("substitutes", model, "It's[late]!", "--tokenize", "char", "--json").out

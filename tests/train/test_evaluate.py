@@ -60,7 +60,7 @@ def test_pieces_of_heldout_sentences_lose_no_token(longest: int) -> None:
     text = np.array([BEGIN, *(types[word] for word in words), END, BEGIN, types["bank"], END], dtype=np.int32)
     part = TextPart(text, np.array([0, 22, 25]))
     characters = np.concatenate([model.indexer.boundaries, model.indexer.ids(list(types)[2:])]).astype(np.int32)
-    store = TextStore(part, part, characters, np.array(model.vocabulary.lookup(list(types))), model.vocabulary, {})
+    store = TextStore(part, part, characters, np.array(model.vocabulary.lookup(list(types))), model.vocabulary)
     result = evaluate_heldout(model.bilm, store, pieces(part, longest), tokens=1000, batch_tokens=16)
     assert result.tokens == 21
     assert result.unknown_share == pytest.approx(5 / 21)

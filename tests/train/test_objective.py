@@ -34,7 +34,7 @@ def _objective(bilm: BiLM) -> Objective:
     indexer, vocabulary = ByteCharacters(), Vocabulary(WORDS)
     characters = np.concatenate([indexer.boundaries, indexer.ids(TYPES[2:])]).astype(np.int32)
     nothing = TextPart(np.zeros(0, np.int32), np.zeros(1, np.int64))
-    store = TextStore(nothing, nothing, characters, np.array(vocabulary.lookup(TYPES)), vocabulary, {})
+    store = TextStore(nothing, nothing, characters, np.array(vocabulary.lookup(TYPES)), vocabulary)
     return Objective(bilm, store, dropout=0.0, device=torch.device("cpu"))
 
 

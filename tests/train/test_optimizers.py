@@ -6,8 +6,8 @@ from tiny import tiny_config
 
 from polyseme.models.bilm import BiLM
 from polyseme.nn.softmax import FullSoftmax
-from polyseme.train.engine.optimizers import Optimizer, clip_norm, merge
-from polyseme.train.lm.objective import RowGradient
+from polyseme.train.engine.optimizers import Optimizer, clip_norm
+from polyseme.train.engine.row_gradient import RowGradient, RowTable, sum_gradients
 from polyseme.train.lm.settings import settings_of
 
 WORDS = 9
@@ -25,7 +25,8 @@ def _setup(optimizer: str) -> tuple[BiLM, Optimizer, FullSoftmax, torch.optim.Op
     else:
         groups = [{"params": [plain.weight], "weight_decay": 0.01}, {"params": [plain.bias], "weight_decay": 0.0}]
         other = torch.optim.AdamW(groups, lr=0.1, betas=(0.9, 0.99))
-    return bilm, Optimizer(bilm, settings_of(optimizer=optimizer), by_rows=True), plain, other
+    table = RowTable(bilm.softmax.weight, bilm.softmax.bias)
+    return bilm, Optimizer(bilm, settings_of(optimizer=optimizer), table), plain, other
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adagrad"])
@@ -51,12 +52,12 @@ def test_rows_that_always_take_part_move_as_with_torch_and_the_others_not_at_all
 def test_merged_rows_are_the_sum() -> None:
     one = RowGradient(torch.tensor([1, 4]), torch.ones(2, 3), torch.ones(2))
     two = RowGradient(torch.tensor([0, 4]), 2 * torch.ones(2, 3), 2 * torch.ones(2))
-    both = merge([one, two])
+    both = sum_gradients([one, two])
     assert both is not None
     assert both.rows.tolist() == [0, 1, 4]
     assert both.weight[:, 0].tolist() == both.bias.tolist() == [2, 1, 3]
-    assert merge([one]) is one
-    assert merge([]) is None
+    assert sum_gradients([one]) is one
+    assert sum_gradients([]) is None
 
 
 def test_the_norm_is_that_of_all_gradients_together() -> None:

@@ -1,6 +1,7 @@
 """What a run computes in, with and without kernels."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from chains import MINI, Chain, write
 from polyseme.errors import InputError
 from polyseme.models import encoders
 from polyseme.nn.kernels.packed import Precision
+from polyseme.progress import Figure, Watcher
 from polyseme.train.engine import precision
 from polyseme.train.engine.distributed import World
-from polyseme.train.engine.precision import settled, without_kernel
-from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.train.engine.precision import with_precision, without_kernel
 from polyseme.train.lm.run import train
 from polyseme.train.lm.settings import PRESETS, settings_of
 
@@ -27,8 +28,8 @@ class _Notes(Watcher):
     def __init__(self, *, cut: bool = False) -> None:
         self.cut, self.notes = cut, list[str]()
 
-    def step(self, step: Step) -> None:
-        if self.cut:
+    def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
+        if self.cut and "update" in figures:
             raise RuntimeError("power cut")
 
     def note(self, text: str) -> None:
@@ -60,12 +61,12 @@ def test_auto_is_bfloat16_where_it_is_fast(preset: Any, monkeypatch: pytest.Monk
     assert settings.precision == "auto"
     gpu = World(device=torch.device("meta"))
     _machine(monkeypatch, "float32", "bfloat16", "int8")
-    assert settled(settings, World()).precision == "bfloat16"
+    assert with_precision(settings, World()).precision == "bfloat16"
     _machine(monkeypatch, "float32")
-    assert settled(settings, World()).precision == "float32"
-    assert settled(settings, gpu).precision == "bfloat16"
-    assert settled(settings_of(preset, precision="bfloat16"), World()).precision == "bfloat16"
-    assert without_kernel(settled(settings, gpu), gpu) is None
+    assert with_precision(settings, World()).precision == "float32"
+    assert with_precision(settings, gpu).precision == "bfloat16"
+    assert with_precision(settings_of(preset, precision="bfloat16"), World()).precision == "bfloat16"
+    assert without_kernel(with_precision(settings, gpu), gpu) is None
 
 
 def test_what_auto_became_is_kept_on_another_machine(
@@ -104,5 +105,5 @@ def test_a_run_that_was_begun_in_bfloat16_goes_on_in_it_and_says_that_it_is_slow
 
 def test_a_machine_without_any_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     _machine(monkeypatch)
-    said = without_kernel(settled(settings_of(), World()), World())
+    said = without_kernel(with_precision(settings_of(), World()), World())
     assert said == "precision float32 has no kernel on this machine: torch computes it, several times slower"

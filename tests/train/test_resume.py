@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,10 @@ from chains import MINI, Chain, write
 
 import polyseme
 from polyseme.errors import Diverged, FormatError, InputError, OutputError
+from polyseme.progress import Figure, Watcher
 from polyseme.train.engine import checkpoint, loop
-from polyseme.train.engine.watcher import Step, Watcher
-from polyseme.train.lm.objective import Loss, Objective
+from polyseme.train.engine.job import BatchLoss
+from polyseme.train.lm.objective import Objective
 from polyseme.train.lm.run import train
 
 CHAIN = Chain()
@@ -27,12 +30,14 @@ SCRIPT = """
 import sys, json
 import torch
 from polyseme.train.lm.run import train
-from polyseme.train.engine.watcher import Watcher
+from polyseme.progress import Watcher
 torch.set_num_threads(1)
 
 class Slow(Watcher):
-    def step(self, step):
-        print(step.update, flush=True)
+    def step(self, share, figures):
+        if "update" not in figures:
+            return
+        print(figures["update"], flush=True)
         sys.stdin.readline()  # one update a line: the test decides when
 
 if __name__ == "__main__":
@@ -132,8 +137,8 @@ class _Stop(Watcher):
     def __init__(self, update: int) -> None:
         self.update, self.notes = update, list[str]()
 
-    def step(self, step: Step) -> None:
-        if step.update == self.update:
+    def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
+        if figures.get("update") == self.update:
             raise RuntimeError("power cut")
 
     def note(self, text: str) -> None:
@@ -150,7 +155,7 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
     other = write(tmp_path / "other.txt", CHAIN.sentences(5, seed=1))
     with pytest.raises(InputError, match=r"this run was begun with corpus \['.*text.txt'\], not \['.*other.txt'\]"):
         train([other], output, resume=True)
-    with pytest.raises(InputError, match=r"model.training: an interrupted run is here; go on with --resume"):
+    with pytest.raises(InputError, match=r"model.training: holds the work of an interrupted run; continue it"):
         train([text], output, **_settings())
     assert before == {path: path.read_bytes() for path in before}
     assert train([text], output, resume=True, **_settings()).finished
@@ -165,7 +170,7 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
     [
         ({"layout": "rows", "accumulate": 5000}, r"^a corpus of \d+ tokens cannot be cut into 5000 rows; use layout"),
         ({"softmax": "sampled", "samples": 2048}, r"^samples is 2,048 but the vocabulary has 13 words"),
-        ({"layers": 65}, r"^setting layers: Input should be less than or equal to 64; got 65"),
+        ({"layers": 65}, r"^setting layers: should be less than or equal to 64, got 65"),
     ],
     ids=["rows", "samples", "layers"],
 )
@@ -193,12 +198,50 @@ def test_a_text_is_kept_where_only_room_for_the_first_checkpoint_was_missing(
     assert train([], tmp_path / "model", resume=True).finished
 
 
-def test_a_damaged_checkpoint_is_named(text: Path, tmp_path: Path) -> None:
+_DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "emptied": lambda content: b"",
+    "truncated": lambda content: content[: len(content) // 2],
+    "replaced": lambda content: b"nothing",
+    "nested": lambda content: b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", _DAMAGE)
+@pytest.mark.parametrize(
+    "name", [checkpoint.FILE, "run.json", "text/tables.json", "text/whole.json", "text/training.types", "text/outputs"]
+)
+def test_a_damaged_file_of_a_run_gets_one_line(name: str, damage: str, text: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="power cut"):
         train([text], tmp_path / "model", watcher=_Stop(2), **_settings())
-    (tmp_path / "model.training" / checkpoint.FILE).write_bytes(b"nothing")
-    with pytest.raises(FormatError, match=r"checkpoint.pt: not a checkpoint"):
+    path = tmp_path / "model.training" / name
+    path.write_bytes(_DAMAGE[damage](path.read_bytes()))
+    with pytest.raises(FormatError) as caught:
         train([text], tmp_path / "model", resume=True)
+    message = str(caught.value)
+    assert "model.training" in message
+    assert "begin again" in message
+    assert "\n" not in message
+
+
+def test_a_checkpoint_of_another_network_is_refused(text: Path, tmp_path: Path) -> None:
+    for name, units in (("one", 48), ("two", 32)):
+        with pytest.raises(RuntimeError, match="power cut"):
+            train([text], tmp_path / name, watcher=_Stop(2), **_settings(hidden_dim=units))
+    other = tmp_path / "two.training" / checkpoint.FILE
+    (tmp_path / "one.training" / checkpoint.FILE).write_bytes(other.read_bytes())
+    with pytest.raises(FormatError, match=r"checkpoint.pt: does not belong to this run, or is damaged"):
+        train([text], tmp_path / "one", resume=True)
+
+
+def test_a_second_process_on_the_same_output_is_refused_and_named(text: Path, tmp_path: Path) -> None:
+    run = _Run(text, tmp_path / "model")
+    run.until(2)
+    try:
+        with pytest.raises(OutputError, match=rf"model: is being written by process {run.process.pid}; wait until"):
+            train([text], tmp_path / "model", resume=True)
+    finally:
+        assert run.end() == "finished"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text.txt"]
 
 
 def test_nan_goes_back_to_the_last_good_state_with_a_lower_rate(
@@ -207,11 +250,11 @@ def test_nan_goes_back_to_the_last_good_state_with_a_lower_rate(
     calls = 0
     plain = Objective.__call__
 
-    def sometimes(self: Objective, *arguments: Any) -> Loss:
+    def sometimes(self: Objective, *arguments: Any) -> BatchLoss:
         nonlocal calls
         calls += 1
         loss = plain(self, *arguments)
-        return Loss(loss.total * math.nan, loss.predictions, loss.softmax_rows) if calls in (6, 9) else loss
+        return replace(loss, total=loss.total * math.nan) if calls in (6, 9) else loss
 
     monkeypatch.setattr(Objective, "__call__", sometimes)
     watcher = _Stop(-1)
@@ -228,6 +271,6 @@ def test_nan_goes_back_to_the_last_good_state_with_a_lower_rate(
 def test_a_run_that_always_diverges_ends_with_one_clear_line(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "_DIVERGED", -1.0)
+    monkeypatch.setattr(loop, "DIVERGED", -1.0)
     with pytest.raises(Diverged, match=r"training diverged 9 times, last at update 1 .* begin with a lower"):
         train([text], tmp_path / "model", **_settings())

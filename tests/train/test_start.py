@@ -1,5 +1,6 @@
 """Going on from weights of any format."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from conftest import GOLDEN
 from polyseme.errors import InputError
 from polyseme.formats import bilm_hdf5
 from polyseme.formats.detect import open_model
-from polyseme.train.engine.watcher import Step, Watcher
+from polyseme.progress import Figure, Watcher
 from polyseme.train.lm.run import train
 
 LEARN: dict[str, Any] = {
@@ -81,7 +82,7 @@ def test_a_trained_model_goes_back_to_hdf5(text: Path, tmp_path: Path) -> None:
 
 
 def test_sizes_are_settled_by_the_model_to_go_on_from(text: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^hidden_dim is settled by the model .*two_layers to go on from; leave it"):
+    with pytest.raises(InputError, match=r"^hidden_dim is fixed by the model .*two_layers that training starts from"):
         train([text], tmp_path / "model", start=GOLDEN / "allennlp" / "two_layers", hidden_dim=3)
     assert not (tmp_path / "model.training").exists()
 
@@ -89,15 +90,16 @@ def test_sizes_are_settled_by_the_model_to_go_on_from(text: Path, tmp_path: Path
 def test_options_with_weights_stay_a_pair_through_a_resume(text: Path, tmp_path: Path) -> None:
     folder = GOLDEN / "allennlp" / "two_layers"
     pair = folder / "options.json", str(folder / "weights.hdf5")
-    with pytest.raises(InputError, match=r"^layers is settled by the model .*options.json and .*weights.hdf5 to go on"):
+    with pytest.raises(InputError, match=r"^layers is fixed by the model .*options.json and .*weights.hdf5 that"):
         train(text, tmp_path / "model", start=pair, layers=1)
     with pytest.raises(InputError, match=r"^got 3 paths, expected \(options, weights\)$"):
         train(text, tmp_path / "model", start=(*pair, "more"))  # type: ignore[arg-type]
     settings = {**LEARN, "epochs": 2}
 
     class _Cut(Watcher):
-        def step(self, step: Step) -> None:
-            raise RuntimeError("power cut")
+        def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
+            if "update" in figures:
+                raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
         train(text, tmp_path / "model", start=pair, watcher=_Cut(), **settings)
@@ -113,18 +115,18 @@ def test_a_softmax_that_does_not_fit_the_start_is_refused_before_the_text_is_rea
     train(text, tmp_path / "first", **MINI | {"epochs": 1})
 
     class _Counts(Watcher):
-        def counting(self, tokens: int, share: float | None) -> None:
+        def begin(self, stage: str) -> None:
             raise AssertionError("the text was read")
 
     begin = partial(train, text, tmp_path / "second", watcher=_Counts(), **LEARN)
     with pytest.raises(InputError, match=r"^samples is 2,048 but the vocabulary has 13 words"):
         begin(start=tmp_path / "first", softmax="sampled")
     with pytest.raises(
-        InputError, match=r"^softmax 'adaptive' was asked for, but the model to go on from has a full softmax"
+        InputError, match=r"^softmax 'adaptive' was asked for, but the model to start from has a full softmax"
     ):
         begin(start=tmp_path / "first", softmax="adaptive", cutoffs=(4,))
     train(text, tmp_path / "clusters", **MINI | {"epochs": 1, "softmax": "adaptive", "cutoffs": (4,)})
-    with pytest.raises(InputError, match=r"from has an adaptive softmax, which learns further; leave out"):
+    with pytest.raises(InputError, match=r"from has an adaptive softmax, which is trained further; leave out"):
         begin(start=tmp_path / "clusters", softmax="full")
     assert not (tmp_path / "second.training").exists()
 

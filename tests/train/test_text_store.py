@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from polyseme.errors import InputError
+from polyseme.progress import Watcher
 from polyseme.text.characters import ByteCharacters
 from polyseme.text.corpus import Corpus
-from polyseme.train.lm import text_store
+from polyseme.train.lm import encode_text, text_store
 from polyseme.train.lm.text_store import TextPart, TextStore
 
 LINES = ["the cat sat", "", "the <unk> sat <UNK>", "a dog", *[f"the cat number {n}" for n in range(60)]]
@@ -21,19 +22,19 @@ def _store(
     path = tmp_path / "corpus.txt"
     path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
     folder = tmp_path / "text"
-    words = text_store.read_corpus(
+    words = encode_text.encode_corpus(
         folder,
         Corpus([path]),
         None,
         stop_words=stop_words,
         heldout_tokens=10_000,
         seed=1,
-        counting=lambda tokens, share: None,
+        watcher=Watcher(),
     )
-    counts = text_store.count_words(folder, len(words))
-    vocabulary = text_store.make_vocabulary(words, counts, size=size, min_count=min_count)
+    counts = encode_text.count_words(folder, len(words))
+    vocabulary = encode_text.make_vocabulary(words, counts, size=size, min_count=min_count)
     assert not text_store.is_whole(folder)
-    text_store.finish(folder, words, vocabulary, ByteCharacters())
+    encode_text.finish(folder, words, vocabulary, ByteCharacters())
     assert text_store.is_whole(folder)
     return text_store.open_store(folder, vocabulary)
 
@@ -81,7 +82,7 @@ def test_the_same_sentences_are_held_out_each_time(tmp_path: Path) -> None:
 
 def test_words_of_the_training_part_alone_are_counted(tmp_path: Path) -> None:
     store = _store(tmp_path)
-    counted = text_store.count_words(tmp_path / "text", len(store.outputs))
+    counted = encode_text.count_words(tmp_path / "text", len(store.outputs))
     expected = Counter(word for sentence in _texts(store, store.training) for word in sentence)
     names = {tuple(row): number for number, row in enumerate(store.characters.tolist())}
     assert len(_texts(store, store.heldout)) > 0
@@ -92,9 +93,9 @@ def test_words_of_the_training_part_alone_are_counted(tmp_path: Path) -> None:
 def test_a_vocabulary_obeys_its_limits() -> None:
     words = ["<S>", "</S>", "b", "a", "line\nbreak", "rare", "<unk>", "heldout"]
     counts = np.array([9, 9, 5, 5, 4, 1, 7, 0])
-    assert text_store.make_vocabulary(words, counts, size=10, min_count=1).words[3:] == ("b", "a", "rare")
-    assert text_store.make_vocabulary(words, counts, size=10, min_count=2).words[3:] == ("b", "a")
-    assert text_store.make_vocabulary(words, counts, size=1, min_count=1).words[3:] == ("b",)
+    assert encode_text.make_vocabulary(words, counts, size=10, min_count=1).words[3:] == ("b", "a", "rare")
+    assert encode_text.make_vocabulary(words, counts, size=10, min_count=2).words[3:] == ("b", "a")
+    assert encode_text.make_vocabulary(words, counts, size=1, min_count=1).words[3:] == ("b",)
 
 
 def test_stop_words_are_left_out(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_long_sentences_are_cut_and_nothing_is_lost() -> None:
 
 
 def test_character_set_has_the_markers_first_and_then_characters_by_count() -> None:
-    table = text_store.character_set(["ab", "b", "z"], np.array([2, 1, 0]))
+    table = encode_text.character_set(["ab", "b", "z"], np.array([2, 1, 0]))
     assert list(table) == ["<pad>", "<oov>", "<bos>", "<eos>", "<bow>", "<eow>", "b", "a"]
 
 
@@ -125,12 +126,12 @@ def test_character_set_has_the_markers_first_and_then_characters_by_count() -> N
 def test_too_little_text(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text(text)
     with pytest.raises(InputError, match=message):
-        text_store.read_corpus(
+        encode_text.encode_corpus(
             tmp_path / "text",
             Corpus([tmp_path / "short.txt"]),
             None,
             stop_words=frozenset(),
             heldout_tokens=100,
             seed=1,
-            counting=lambda tokens, share: None,
+            watcher=Watcher(),
         )

@@ -53,7 +53,7 @@ def test_every_way_of_training_gets_well_below_the_unigram_level(
     level = CHAIN.unigram_perplexity(HELDOUT)
     assert measured.forward < 0.75 * level
     assert measured.backward < 0.75 * level
-    assert outcome.perplexity == pytest.approx(measured.average, rel=1e-4)
+    assert outcome.score == pytest.approx(measured.average, rel=1e-4)
     assert len(polyseme.load(tmp_path / "model").embed([["ba", "never", "seen"]])[0]) == 2
 
 
@@ -95,7 +95,7 @@ def test_training_stops_when_it_no_longer_improves_and_keeps_the_best(texts: tup
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
     averages = [record["average"] for record in records if record["kind"] == "heldout"]
     assert len(averages) < 60
-    assert min(averages) == averages[-3] == outcome.perplexity
+    assert min(averages) == averages[-3] == outcome.score
     assert _measure(tmp_path / "model").average == pytest.approx(min(averages), rel=1e-4)
 
 
@@ -113,7 +113,6 @@ def test_a_time_budget_ends_the_run(texts: tuple[Path, Path], tmp_path: Path, mo
     outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000)
     assert outcome.finished
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
-    assert records[-1]["elapsed"] >= 0.75  # half of it at most is kept back for the last held-out figure
     rates = [record["rate"] for record in records if record["kind"] == "training"]
     assert rates[-1] < MINI["learning_rate"]
 

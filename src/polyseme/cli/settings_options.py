@@ -32,15 +32,16 @@ class SettingsCommand(TyperCommand):
 
 def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
     """A function that takes ``**settings``, with a parameter for each of them in its signature."""
-    from polyseme.train.lm.settings import PRESETS, Settings
+    from polyseme.train.lm.settings import GROUPS, PRESETS, LmSettings
 
     parameters = list(inspect.signature(function).parameters.values())
-    for name, field in Settings.model_fields.items():
+    for group, name in ((group, name) for group, names in GROUPS.items() for name in names):
+        field = LmSettings.model_fields[name]
         option = typer.Option(
             "--" + name.replace("_", "-"),
             help=f"{field.description} {_defaults(name, field.default, PRESETS)}".rstrip(),
             show_default=False,
-            rich_help_panel="Settings",
+            rich_help_panel=group,
         )
         kind = _typed(field.annotation) | None
         annotation: Any = Annotated[kind, option]

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -72,36 +73,34 @@ def train(
 
     Example: polyseme train novel.txt --tokenize en -o novel-model --preset tiny --time-budget 30m
     """
-    from polyseme.cli.train_progress import TrainingDisplay
+    from polyseme.progress import open_watcher
     from polyseme.train.lm.run import train as run
 
     if not corpus and not resume:
         raise InputError("no corpus given; name files or folders of text, or - for standard input")
     check_outside(output, corpus or [])
-    with TrainingDisplay() as display:
-        outcome = run(
-            corpus or [],
-            output,
-            preset=preset.value,
-            heldout=heldout or [],
-            reader=reader.value,
-            tokenize=tokenize.value if tokenize else None,
-            dictionary=dictionary,
-            stop_words=stop_words,
-            start=start,
-            resume=resume,
-            watcher=display,
-            **settings,
-        )
-    if not display.spoke:  # another process speaks
+    outcome = run(
+        corpus or [],
+        output,
+        preset=preset.value,
+        heldout=heldout or [],
+        reader=reader.value,
+        tokenize=tokenize.value if tokenize else None,
+        dictionary=dictionary,
+        stop_words=stop_words,
+        start=start,
+        resume=resume,
+        watcher=open_watcher("auto", sys.stderr),
+        **settings,
+    )
+    if os.environ.get("RANK", "0") != "0":  # the first process speaks
         return
     if as_json:
-        facts = {"output": str(outcome.output), "finished": outcome.finished, "updates": outcome.updates}
-        typer.echo(json.dumps({**facts, "heldout_perplexity": outcome.perplexity}))
+        typer.echo(json.dumps(outcome.to_dict()))
     elif outcome.finished:
-        typer.echo(f"{output}: trained, held-out perplexity {outcome.perplexity:.2f} (full softmax, average)", err=True)
+        typer.echo(f"{output}: trained, held-out perplexity {outcome.score:.2f} (full softmax, average)", err=True)
     if not outcome.finished:
-        typer.echo(f"{output}: stopped after update {outcome.updates:,}; go on with --resume", err=True)
+        typer.echo(f"{output}: stopped after update {outcome.updates:,}; continue with --resume", err=True)
         sys.exit(INTERRUPTED)
 
 

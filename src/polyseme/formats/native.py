@@ -10,6 +10,7 @@ import safetensors.torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.files.whole import whole_file
 from polyseme.formats.assemble import assemble
 from polyseme.formats.files import Files
 from polyseme.formats.output import new_folder
@@ -58,9 +59,7 @@ def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
     """Write a model into a new folder, its weights as they are or rounded."""
     with new_folder(folder) as target:
         _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
-        tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
-        safetensors.torch.save_file(compact(tensors, storage), target / WEIGHTS, metadata={"format": "pt"})
-        (target / WEIGHTS).chmod(0o644)  # it comes readable by its owner alone
+        write_weights(model, target / WEIGHTS, storage=storage)
         if model.vocabulary:
             text = "".join(f"{word}\n" for word in model.vocabulary.words)
             (target / VOCABULARY).write_text(text, encoding="utf-8", newline="\n")
@@ -73,6 +72,14 @@ def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
             case WholeWords() as whole:
                 _write_json(target / WORDS, dict(whole.words))
         (target / CARD).write_text(_card(model), encoding="utf-8")
+
+
+def write_weights(model: Model, path: Path, *, storage: Storage = "float32") -> None:
+    """Write the weights of a model, or replace those of a folder; the file is whole at every moment."""
+    tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
+    with whole_file(path) as temporary:
+        safetensors.torch.save_file(compact(tensors, storage), temporary, metadata={"format": "pt"})
+        temporary.chmod(0o644)  # it comes readable by its owner alone
 
 
 def _indexer(files: Files, config: BiLMConfig) -> Indexer:

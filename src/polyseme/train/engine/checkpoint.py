@@ -1,78 +1,107 @@
-"""Checkpoints: everything needed to go on as if nothing had happened, written whole or not at all."""
+"""Checkpoints: everything that is needed to continue as if nothing had happened, written whole or not at all."""
 
-import os
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, TypeAlias
+from zipfile import BadZipFile
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch import Tensor
 
 from polyseme.errors import FormatError, OutputError
+from polyseme.files.json_file import problems
+from polyseme.files.whole import JSON, reason, whole_file
 
 FILE = "checkpoint.pt"
 
+State: TypeAlias = dict[str, Any]
+"""Tensors and plain values by name, nested; of torch's making."""
 
-@dataclass
-class Progress:
-    """Where a run stands."""
+
+class Progress(BaseModel):
+    """How far a run has come."""
+
+    model_config = ConfigDict(extra="forbid")
 
     epoch: int = 0
     group: int = 0
-    """Groups of batches done in this epoch."""
+    """Updates made in this epoch."""
     epoch_share: float = 0.0
     update: int = 0
     tokens: int = 0
-    """Tokens predicted a direction: every token and one marker a sentence."""
+    """Tokens learnt from."""
     elapsed: float = 0.0
-    """Seconds, over all sittings."""
+    """Seconds, over all parts of the run."""
     rate_scale: float = 1.0
     """Lowered when the run diverged."""
     setbacks: int = 0
     best: float | None = None
-    """The lowest held-out perplexity, average of the directions."""
+    """The best score of an evaluation."""
     best_update: int = 0
     since_best: int = 0
-    """Held-out figures since then."""
+    """Evaluations since then."""
     smooth_loss: float | None = None
     lowest_loss: float | None = None
     """Of the smoothed training loss."""
     evaluated_update: int = -1
-    """The update after which the held-out text was measured last."""
+    """The update after which the last evaluation was made."""
     evaluated_elapsed: float = 0.0
     """And the time then."""
     evaluation_seconds: float = 0.0
-    """What the last held-out figure took."""
-    recent: list[list[float]] = field(default_factory=list)
-    """Summed loss, predictions and elapsed seconds of the last updates."""
-    records: list[dict[str, Any]] = field(default_factory=list)
+    """How long the last evaluation took, with the writing of the model."""
+    recent: list[tuple[float, int, int, float]] = Field(default_factory=list)
+    """Summed loss, predictions, tokens and elapsed seconds of the last updates."""
+    records: list[dict[str, JSON]] = Field(default_factory=list)
     """What the metrics.jsonl of the model holds."""
 
 
-def save(path: Path, progress: Progress, state: dict[str, Any]) -> None:
-    """Write a checkpoint beside its final name and rename it, so that a kill at any moment leaves a whole one."""
-    temporary = path.with_name(path.name + ".partial")
+def save(path: Path, progress: Progress, state: State) -> None:
+    """Write a checkpoint; a kill at any moment leaves the one before it, whole."""
     try:
-        with temporary.open("wb") as file:
-            torch.save({"progress": asdict(progress), **state}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with whole_file(path) as temporary, temporary.open("wb") as file:
+            torch.save({"progress": progress.model_dump(), **state}, file)
     except (OSError, RuntimeError) as error:
-        temporary.unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise OutputError(
-            f"{path}: the checkpoint could not be written ({reason}); the one before it is kept, make room and --resume"
+            f"{path}: the checkpoint could not be written ({reason(error)[:200]}); the one before it is kept, free "
+            "some space and continue with --resume"
         ) from error
 
 
-def load(path: Path) -> tuple[Progress, dict[str, Any]]:
-    """Read what `save` wrote."""
+def load(path: Path) -> tuple[Progress, State]:
+    """Read what `save` wrote.
+
+    Raises:
+        FormatError: The file is not a checkpoint, or a damaged one.
+    """
+    advice = f"delete {path.parent} and begin again"
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        return Progress(**state.pop("progress")), state
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, EOFError, UnpicklingError) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(
-            f"{path}: not a checkpoint of this version of polyseme, or a damaged one ({first})"
-        ) from error
+        return Progress.model_validate(state.pop("progress")), state
+    except ValidationError as error:
+        place, problem = next(problems(error))
+        raise FormatError(f"{path}: progress.{place}: {problem}; {advice}") from None
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        BadZipFile,
+        UnpicklingError,
+    ) as error:
+        first = reason(error).split(". ")[0][:200]
+        raise FormatError(f"{path}: not a checkpoint of this version, or a damaged one ({first}); {advice}") from error
+
+
+def moved(value: object, device: torch.device) -> object:
+    """A value of a checkpoint with every tensor in it on a device."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return {key: moved(one, device) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(moved(one, device) for one in value)
+    return value

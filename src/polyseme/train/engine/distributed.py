@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import nn
 
 from polyseme.errors import InputError
-from polyseme.train.lm.objective import RowGradient
+from polyseme.train.engine.row_gradient import RowGradient
 
 _TIMEOUT = timedelta(days=1)  # the first process reads the whole corpus while the others wait
 

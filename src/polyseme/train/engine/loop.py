@@ -3,78 +3,67 @@
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Generic
 
 from polyseme.errors import Diverged
-from polyseme.models.model import Model
+from polyseme.files.whole import JSON
+from polyseme.progress import Figure, Watcher
 from polyseme.train.engine import checkpoint
 from polyseme.train.engine.checkpoint import Progress
 from polyseme.train.engine.distributed import World
+from polyseme.train.engine.job import Batch, Group, Job
 from polyseme.train.engine.memory import give_back
-from polyseme.train.engine.records import Log
+from polyseme.train.engine.records import Log, write_summary
 from polyseme.train.engine.schedule import learning_rate, share_done
-from polyseme.train.engine.update import Updater, WentWrong
-from polyseme.train.engine.watcher import Step, Watcher
-from polyseme.train.lm.batches import Place
-from polyseme.train.lm.evaluate import evaluate_heldout
-from polyseme.train.lm.initial_model import set_trained, softmax_kind
-from polyseme.train.lm.publish import publish
-from polyseme.train.lm.settings import Settings
-from polyseme.train.lm.text_store import TextStore, pieces
+from polyseme.train.engine.settings import RunSettings
+from polyseme.train.engine.update import NotFinite, Updater
 
 RECORD_EVERY = 20
 """Updates that make one training record."""
+DIVERGED = 1.0
+"""The smoothed loss may rise so much above its lowest value, in nats."""
 _SMOOTHING = 0.98
-_DIVERGED = 1.0  # nats above the lowest smoothed loss
 _MOST_SETBACKS = 8
-_EVALUATION_SHARE = 0.1  # of a time budget that held-out figures on the way may take
+_EVALUATION_SHARE = 0.1  # of a time budget that evaluations on the way may take
 
 
-class Trainer:
-    """Trains one model on one text.
+class Trainer(Generic[Batch]):
+    """Runs one job.
 
     Args:
-        model: To be trained in place.
-        store: The text.
+        job: What learns.
         settings: The run's.
         world: The processes that take part.
-        folder: Where checkpoints and the log go.
-        output: The model folder.
-        watcher: Told what happens.
+        folder: Where checkpoints and the log are kept while the run lasts.
+        watcher: Is told how it goes.
+        begun: When the work on this run began (by `time.monotonic`), reading of data included; the time budget counts
+            from there.
     """
 
     def __init__(
-        self,
-        model: Model,
-        store: TextStore,
-        settings: Settings,
-        *,
-        world: World,
-        folder: Path,
-        output: Path,
-        watcher: Watcher,
+        self, job: Job[Batch], settings: RunSettings, *, world: World, folder: Path, watcher: Watcher, begun: float
     ) -> None:
-        self.model, self.store, self.settings = model, store, settings
-        self.world, self.folder, self.output, self.watcher = world, folder, output, watcher
-        self.kind = softmax_kind(settings, len(store.vocabulary)) if not model.config.softmax_cutoffs else "adaptive"
-        self.bilm = model.bilm.to(world.device)
-        set_trained(self.bilm, settings.freeze)
-        self.updater = Updater(self.bilm, store, settings, world, kind=self.kind)
-        self.heldout = pieces(store.heldout, settings.max_sentence)
+        self.job, self.settings = job, settings
+        self.world, self.folder, self.watcher = world, folder, watcher
+        job.network.to(world.device)
+        self.updater = Updater(job, settings, world)
         self.progress = Progress()
         self.interrupted = False
         """Set from outside, by a signal's handler: save and stop after this update."""
+        self._begun = begun
+        self._saved = time.monotonic()
+        self._log: Log | None = None
 
     def run(self, *, resume: bool) -> bool:
         """Train until done; gives whether the run came to its end, rather than being interrupted."""
         if resume and (self.folder / checkpoint.FILE).exists():
             self._restore()
-            self.watcher.note(f"going on after update {self.progress.update:,}, epoch {self.progress.epoch + 1}")
+            self.watcher.note(f"continuing after update {self.progress.update:,}, in epoch {self.progress.epoch + 1}")
         else:
             self._save()
-        self.log = Log(self.folder, self.progress.records) if self.world.first else None
-        self._began = time.monotonic() - self.progress.elapsed
-        self._saved = time.monotonic()
+        self._begun -= self.progress.elapsed
+        self._log = Log(self.folder, self.progress.records) if self.world.first else None
+        self.watcher.begin("training")
         try:
             while True:
                 try:
@@ -85,41 +74,39 @@ class Trainer:
                         self._evaluate()
                     else:
                         return True
-                except WentWrong as reason:
-                    self._roll_back(str(reason))
+                except NotFinite as error:
+                    self._roll_back(str(error))
         finally:
-            if self.log:
-                self.log.close()
+            if self._log:
+                self._log.close()
 
     def _finished(self) -> bool:
         return self._share() >= 1.0 or self.progress.since_best >= self.settings.patience
 
     def _share(self) -> float:
         p = self.progress
-        # The last held-out figure has to fit into a time budget too.
+        # The last evaluation has to fit into a time budget too.
         elapsed = p.elapsed + min(p.evaluation_seconds, (self.settings.time_budget or 0.0) / 2)
         return share_done(self.settings, epoch=p.epoch, epoch_share=p.epoch_share, update=p.update, elapsed=elapsed)
 
     def _epoch(self) -> bool:
-        """Go on to the end of the epoch or of the run; False when interrupted."""
+        """Continue to the end of the epoch or of the run; False when interrupted."""
         p = self.progress
         if p.group == 0:
-            self.updater.objective.forget()
-        for epoch_share, places in self.updater.stream.groups(p.epoch, p.group):
+            self.job.begin_epoch()
+        for group in self.job.groups(p.epoch, p.group):
             share = self._share()
-            self._update(places, share)
-            p.group += 1
-            p.epoch_share = epoch_share
+            self._update(group, share)
             if self._due(share, self._share()):
                 self._evaluate()
             elif self._agreed(time.monotonic() - self._saved > self.settings.checkpoint_every):
                 self._save()
             if self._agreed(self.interrupted):
                 self._save()
-                if self.world.first and not self.output.exists():
-                    publish(self.model, self.output, self.store.facts, self.settings, p, self.kind)
+                if self.world.first and not self.job.output.exists():
+                    self._publish()
                 return False
-            if self._finished() and epoch_share < 1.0:
+            if self._finished() and group.share < 1.0:
                 return True
         p.epoch, p.group, p.epoch_share = p.epoch + 1, 0, 0.0
         if self.settings.evaluate_every is None and p.evaluated_update != p.update:
@@ -131,7 +118,7 @@ class Trainer:
         return self.world.total([float(own and self.world.first)])[0] > 0
 
     def _due(self, before: float, after: float) -> bool:
-        """Whether a held-out figure is due after this update."""
+        """Whether an evaluation is due after this update."""
         if self.settings.evaluate_every:
             return self.progress.update % self.settings.evaluate_every == 0
         if self.settings.time_budget is None:
@@ -140,82 +127,91 @@ class Trainer:
         affordable = p.evaluation_seconds < _EVALUATION_SHARE * (p.elapsed - p.evaluated_elapsed)
         return affordable and math.floor(before * 10) < math.floor(after * 10) < 10
 
-    def _update(self, places: list[Place], share: float) -> None:
+    def _update(self, group: Group[Batch], share: float) -> None:
         p = self.progress
-        gradient = self.updater.gradient(places, update=p.update)
+        gradient = self.updater.gradient(group.batches, update=p.update)
         rate = p.rate_scale * learning_rate(self.settings, update=p.update, share=share)
         self.updater.step(gradient, rate=rate)
         p.update += 1
-        p.tokens += gradient.predictions // 2
-        p.elapsed = self._clock(self._began)
+        p.group += 1
+        p.epoch_share = group.share
+        p.tokens += gradient.tokens
+        p.elapsed = self._clock(self._begun)
         self._judge(gradient.loss / max(1, gradient.predictions))
-        self._report(gradient.loss, gradient.predictions, rate)
+        latest = (gradient.loss, gradient.predictions, gradient.tokens, p.elapsed)
+        p.recent = [*p.recent[1 - RECORD_EVERY :], latest]
+        self._report(rate)
 
     def _clock(self, since: float) -> float:
         """Seconds since a moment, by the first process's clock."""
         return self.world.total([time.monotonic() - since if self.world.first else 0.0])[0]
 
     def _judge(self, loss: float) -> None:
-        """Follow the smoothed loss, and call a long rise what it is."""
+        """Follow the smoothed loss; a long rise is treated as a loss that is not finite."""
         p = self.progress
         p.smooth_loss = loss if p.smooth_loss is None else _SMOOTHING * p.smooth_loss + (1 - _SMOOTHING) * loss
         p.lowest_loss = p.smooth_loss if p.lowest_loss is None else min(p.lowest_loss, p.smooth_loss)
-        if p.smooth_loss > p.lowest_loss + _DIVERGED:
-            raise WentWrong(f"the loss rose from {p.lowest_loss:.2f} to {p.smooth_loss:.2f}")
+        if p.smooth_loss > p.lowest_loss + DIVERGED:
+            raise NotFinite(f"the loss rose from {p.lowest_loss:.2f} to {p.smooth_loss:.2f}")
 
-    def _report(self, total: float, predictions: int, rate: float) -> None:
+    def _report(self, rate: float) -> None:
+        """Tell the watcher about the last updates, and write a record now and then."""
         p = self.progress
-        p.recent = [*p.recent[1 - RECORD_EVERY :], [total, predictions, p.elapsed]]
-        loss = sum(one[0] for one in p.recent) / max(1.0, sum(one[1] for one in p.recent))
-        span = p.elapsed - p.recent[0][2]
-        speed = sum(one[1] for one in p.recent[1:]) / 2 / span if span > 0 else 0.0
-        share = self._share()
-        left = p.elapsed * (1 - share) / share if share > 0 else math.inf
-        epoch = p.epoch + p.epoch_share
-        if self.world.first:
-            self.watcher.step(Step(p.update, epoch, share, self.kind, loss, rate, speed, left))
+        loss = sum(one[0] for one in p.recent) / max(1, sum(one[1] for one in p.recent))
+        span = p.elapsed - p.recent[0][3]
+        speed = sum(one[2] for one in p.recent[1:]) / span if span > 0 else 0.0
+        figures: dict[str, Figure] = {
+            "epoch": p.epoch + p.epoch_share,
+            "update": p.update,
+            f"{self.job.loss_name} loss": loss,
+            "rate": rate,
+            "tokens/s": speed,
+        }
+        self.watcher.step(self._share(), figures)
         if p.update % RECORD_EVERY == 0:
-            self._record("training", objective=self.kind, loss=loss, rate=rate, tokens_per_second=speed)
+            self._record("training", objective=self.job.loss_name, loss=loss, rate=rate, tokens_per_second=speed)
             give_back()
 
-    def _record(self, kind: str, **facts: Any) -> None:
+    def _record(self, kind: str, **figures: JSON) -> None:
         p = self.progress
-        head = {"kind": kind, "update": p.update, "epoch": p.epoch + p.epoch_share, "tokens": p.tokens}
-        record = {**head, "elapsed": p.elapsed, **facts}
+        record: dict[str, JSON] = {"kind": kind, "update": p.update, "epoch": p.epoch + p.epoch_share}
+        record |= {"tokens": p.tokens, "elapsed": p.elapsed, **figures}
         p.records.append(record)
-        if self.log:
-            self.log.add(record)
+        if self._log:
+            self._log.add(record)
 
     def _evaluate(self) -> None:
-        """Measure the held-out text, keep the model if it is the best so far, and save."""
+        """Measure, keep the model if it is the best so far, and save."""
         p = self.progress
         self.updater.check()
         begun = time.monotonic()
-        result = evaluate_heldout(
-            self.bilm,
-            self.store,
-            self.heldout,
-            tokens=self.settings.heldout_tokens,
-            batch_tokens=2 * self.settings.batch_tokens,
-            world=self.world,
-        )
+        found = self.job.evaluate(self.world)
         p.evaluated_update = p.update
-        best = p.best is None or result.average < p.best
+        best = p.best is None or (found.score > p.best if self.job.higher_is_better else found.score < p.best)
         if best:
-            p.best, p.best_update, p.since_best = result.average, p.update, 0
+            p.best, p.best_update, p.since_best = found.score, p.update, 0
         else:
             p.since_best += 1
-        p.elapsed = p.evaluated_elapsed = self._clock(self._began)
-        p.evaluation_seconds = self._clock(begun)
-        facts = result.facts()
-        self._record("heldout", softmax="full", heldout_tokens=facts.pop("tokens"), **facts)
-        if self.world.first:
-            if best:
-                publish(self.model, self.output, self.store.facts, self.settings, p, self.kind)
-            self.watcher.evaluated(result, update=p.update, best=best)
-        pause = self._clock(begun)  # does not count against the speed of training
-        p.recent = [[total, predictions, moment + pause] for total, predictions, moment in p.recent]
+        p.elapsed = self._clock(self._begun)
+        self._record("heldout", **found.figures)
+        remark: dict[str, Figure] = {"so far": "the best"} if best else {}
+        self.watcher.result(f"update {p.update:,}: {self.job.score_name}", {**found.shown, **remark})
+        if best and self.world.first:
+            self._publish()
+        pause = p.evaluation_seconds = self._clock(begun)
+        p.elapsed = p.evaluated_elapsed = self._clock(self._begun)
+        # The pause does not count against the speed of training.
+        p.recent = [(loss, predictions, tokens, moment + pause) for loss, predictions, tokens, moment in p.recent]
         self._save()
+
+    def _publish(self) -> None:
+        self.job.publish()
+        self.describe()
+
+    def describe(self) -> None:
+        """Bring the card, the metrics and the learning curve of the output up to date."""
+        write_summary(self.job.output, self.progress.records, self.job.curve)
+        self.job.describe(self.progress)
 
     def _save(self) -> None:
         self._saved = time.monotonic()
@@ -224,11 +220,12 @@ class Trainer:
             checkpoint.save(self.folder / checkpoint.FILE, self.progress, self.updater.state())
 
     def _restore(self) -> None:
-        self.progress, state = checkpoint.load(self.folder / checkpoint.FILE)
-        self.updater.restore(state)
+        path = self.folder / checkpoint.FILE
+        self.progress, state = checkpoint.load(path)
+        self.updater.restore(state, where=str(path))
 
     def _roll_back(self, reason: str) -> None:
-        """Go back to the last checkpoint with half the learning rate."""
+        """Return to the last checkpoint with half the learning rate."""
         now = self.progress
         if now.setbacks >= _MOST_SETBACKS:
             raise Diverged(

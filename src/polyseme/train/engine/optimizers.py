@@ -1,15 +1,13 @@
-"""Optimisers: torch's own for most weights, and updates of single rows for a large softmax."""
+"""Optimisers: torch's own for most weights, and updates of single rows for a large table."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from polyseme.models.bilm import BiLM
-from polyseme.nn.softmax import FullSoftmax
-from polyseme.train.lm.objective import RowGradient
-from polyseme.train.lm.settings import Settings
+from polyseme.train.engine.checkpoint import State
+from polyseme.train.engine.row_gradient import RowGradient, RowTable
+from polyseme.train.engine.settings import RunSettings
 
 _BETAS = (0.9, 0.99)
 _EPSILON = 1e-8
@@ -17,19 +15,23 @@ _INITIAL_ACCUMULATOR = 1.0
 
 
 class Optimizer:
-    """Updates all trained weights of a network.
+    """Updates all weights of a network that learn.
 
-    Under sampling most rows of the softmax get no gradient in an update. Neither gradient nor update is then made for
-    the whole table: a row's state moves only when the row takes part, and AdamW corrects each row's bias by the number
-    of its own updates.
+    Most rows of a large table get no gradient in an update. Neither gradient nor update is then made for the whole
+    table: the state of a row changes only when the row takes part, and AdamW corrects the bias of each row's averages
+    by the number of that row's own updates.
+
+    Args:
+        network: Whose parameters are updated, those that require gradients.
+        settings: The run's.
+        table: Parameters of the network that are updated by rows.
     """
 
-    def __init__(self, bilm: BiLM, settings: Settings, *, by_rows: bool) -> None:
+    def __init__(self, network: nn.Module, settings: RunSettings, table: RowTable | None = None) -> None:
         self.settings = settings
-        softmax = bilm.softmax if by_rows else None
-        self.table = softmax if isinstance(softmax, FullSoftmax) else None
-        skipped = set() if self.table is None else {id(parameter) for parameter in self.table.parameters()}
-        self.dense = [p for p in bilm.parameters() if p.requires_grad and id(p) not in skipped]
+        self.table = table
+        by_rows = set() if table is None else {id(table.weight), id(table.bias)}
+        self.dense = [p for p in network.parameters() if p.requires_grad and id(p) not in by_rows]
         self._optimizer = _dense(self.dense, settings) if self.dense else None
         self._rows: dict[str, Tensor] = {}
         if self.table is not None:
@@ -47,7 +49,7 @@ class Optimizer:
             for group in self._optimizer.param_groups:
                 group["lr"] = rate
             self._optimizer.step()
-            # A fused step does not count as a change of the weights, but caches of what comes from them go by that.
+            # Torch does not count a fused step as a change of the weights, but caches of what comes from them do.
             torch.autograd.graph.increment_version(self.dense)
         if rows is not None and self.table is not None:
             self._rows["updates"][rows.rows] += 1
@@ -72,19 +74,19 @@ class Optimizer:
             step += self.settings.weight_decay * parameter[rows]
         parameter.index_add_(0, rows, step, alpha=-rate)
 
-    def state(self) -> dict[str, Any]:
-        """Everything to go on from."""
+    def state(self) -> State:
+        """Everything that is needed to continue."""
         return {"dense": self._optimizer.state_dict() if self._optimizer else None, "rows": dict(self._rows)}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+    def restore(self, state: State) -> None:
+        """Continue from what `state` gave."""
         if self._optimizer is not None:
             self._optimizer.load_state_dict(state["dense"])
         for name, tensor in state["rows"].items():
             self._rows[name].copy_(tensor)
 
 
-def _dense(parameters: Iterable[nn.Parameter], settings: Settings) -> torch.optim.Optimizer:
+def _dense(parameters: Iterable[nn.Parameter], settings: RunSettings) -> torch.optim.Optimizer:
     parameters = list(parameters)
     if settings.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=0.0, initial_accumulator_value=_INITIAL_ACCUMULATOR, eps=_EPSILON)
@@ -96,19 +98,7 @@ def _dense(parameters: Iterable[nn.Parameter], settings: Settings) -> torch.opti
     return torch.optim.AdamW(given, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
 
 
-def merge(gradients: list[RowGradient]) -> RowGradient | None:
-    """The sum of several batches' gradients of rows."""
-    if len(gradients) < 2:
-        return gradients[0] if gradients else None
-    rows, where = torch.unique(torch.cat([one.rows for one in gradients]), return_inverse=True)
-    weight = gradients[0].weight.new_zeros(len(rows), gradients[0].weight.shape[1])
-    weight.index_add_(0, where, torch.cat([one.weight for one in gradients]))
-    bias = gradients[0].bias.new_zeros(len(rows))
-    bias.index_add_(0, where, torch.cat([one.bias for one in gradients]))
-    return RowGradient(rows, weight, bias)
-
-
-def clip_norm(dense: list[nn.Parameter], rows: RowGradient | None, *, scale: float, limit: float) -> float:
+def clip_norm(dense: Sequence[nn.Parameter], rows: RowGradient | None, *, scale: float, limit: float) -> float:
     """Multiply all gradients by ``scale``, then shrink them so that their norm is at most ``limit``.
 
     Returns:

@@ -1,14 +1,15 @@
-"""What a run computes in, on the machine it runs on."""
+"""The number type of a run, on the machine it runs on."""
 
 from polyseme.nn.kernels.packed import available
 from polyseme.train.engine.distributed import World
-from polyseme.train.lm.settings import Settings
+from polyseme.train.engine.job import Settings
+from polyseme.train.engine.settings import RunSettings
 
 
-def settled(settings: Settings, world: World) -> Settings:
-    """The settings with ``auto`` made one precision, the same for every process.
+def with_precision(settings: Settings, world: World) -> Settings:
+    """The settings with ``auto`` replaced by one number type, the same for every process.
 
-    It is bfloat16 where all of them compute on other devices than a CPU or have the kernel for it, else float32:
+    It is bfloat16 where all of them compute on another device than a CPU or have the kernel for it, otherwise float32:
     without the instructions for it, bfloat16 on a CPU is several times slower than float32.
     """
     if settings.precision != "auto":
@@ -17,8 +18,8 @@ def settled(settings: Settings, world: World) -> Settings:
     return settings.model_copy(update={"precision": "float32" if world.total([slow])[0] else "bfloat16"})
 
 
-def without_kernel(settings: Settings, world: World) -> str | None:
-    """A line on a settled precision that has no kernel here, None where it has one or needs none."""
+def without_kernel(settings: RunSettings, world: World) -> str | None:
+    """A line about a number type that has no kernel here; None where it has one or needs none."""
     precision = settings.precision
     if precision == "auto" or world.device.type != "cpu" or available(precision):
         return None

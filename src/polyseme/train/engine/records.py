@@ -1,25 +1,30 @@
-"""metrics.jsonl, learning-curve.png and TensorBoard."""
+"""What a run leaves in figures: metrics.jsonl, learning-curve.png and, where it is installed, TensorBoard's log."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from polyseme.files.whole import JSON, whole_file, write_text
+from polyseme.train.engine.job import Curve
+
 METRICS = "metrics.jsonl"
 CURVE = "learning-curve.png"
 BOARD = "tensorboard"
+
+Records = Sequence[Mapping[str, JSON]]
 
 
 class Log:
     """Appends records to metrics.jsonl and, where it is installed, to TensorBoard.
 
     Args:
-        folder: Where metrics.jsonl and the ``tensorboard`` folder lie.
-        records: What the file is to hold at first; records of a lost sitting after the last checkpoint go.
+        folder: Where metrics.jsonl and the ``tensorboard`` folder are.
+        records: What the file is to hold at first; records made after the last checkpoint of an interrupted run go.
     """
 
-    def __init__(self, folder: Path, records: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, folder: Path, records: Records) -> None:
         self._path = folder / METRICS
         self._board: Any = None
         write_records(self._path, records)
@@ -27,9 +32,9 @@ class Log:
             from torch.utils.tensorboard import SummaryWriter
 
             last = records[-1]["update"] if records else 0
-            self._board = SummaryWriter(str(folder / BOARD), purge_step=last + 1)
+            self._board = SummaryWriter(str(folder / BOARD), purge_step=(last if isinstance(last, int) else 0) + 1)
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: Mapping[str, JSON]) -> None:
         """Append one record."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -44,45 +49,54 @@ class Log:
             self._board.close()
 
 
-def write_records(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write metrics.jsonl anew, whole or not at all."""
-    temporary = path.with_name(path.name + ".partial")
-    temporary.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    temporary.replace(path)
+def write_records(path: Path, records: Records) -> None:
+    """Write metrics.jsonl anew."""
+    write_text(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
-def draw_curve(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Draw training loss and held-out perplexity over updates, where matplotlib is there to do it."""
-    if not find_spec("matplotlib"):
+def write_summary(folder: Path, records: Records, curve: Curve) -> None:
+    """Write the metrics and the learning curve into a model folder."""
+    write_records(folder / METRICS, records)
+    draw_curve(folder / CURVE, records, curve)
+
+
+def draw_curve(path: Path, records: Records, curve: Curve) -> None:
+    """Draw training loss and evaluations over updates, where matplotlib is there to do it."""
+    training = [record for record in records if record["kind"] == "training"]
+    heldout = [record for record in records if record["kind"] == "heldout"]
+    if not find_spec("matplotlib") or not (training or heldout):
         return
     from matplotlib.figure import Figure
 
-    training = [record for record in records if record["kind"] == "training"]
-    heldout = [record for record in records if record["kind"] == "heldout"]
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     left = figure.subplots()
+    left.set_xlabel("update")
     if training:
         name = training[0]["objective"]
-        left.plot(
-            [r["update"] for r in training], [r["loss"] for r in training], color="0.6", label=f"{name} training loss"
-        )
-    left.set_xlabel("update")
-    left.set_ylabel("training loss (nats a prediction)")
-    right = left.twinx()
-    for direction, colour in (("forward", "tab:blue"), ("backward", "tab:orange")):
-        right.plot(
-            [r["update"] for r in heldout],
-            [r[direction] for r in heldout],
-            "o-",
-            color=colour,
-            label=f"held-out {direction}",
-        )
-    right.set_yscale("log")
-    right.yaxis.set_major_formatter("{x:,.0f}")  # a perplexity, not a power of ten
-    low, high = right.get_ylim()
-    right.yaxis.set_minor_formatter("{x:,.0f}" if high < 10 * low else "")
-    right.set_ylabel("held-out perplexity (full softmax)")
+        left.plot(*_points(training, "loss"), color="0.6", label=f"{name} training loss")
+        left.set_ylabel("training loss (nats per prediction)")
+    if heldout:
+        axes = left.twinx() if training else left
+        for number, key in enumerate(curve.figures):
+            axes.plot(*_points(heldout, key), "o-", color=f"C{number}", label=f"held-out {key.replace('_', ' ')}")
+        if curve.logarithmic:
+            _label_logarithmic(axes)
+        axes.set_ylabel(curve.label)
     figure.legend(loc="upper right", bbox_to_anchor=(1, 1), bbox_transform=left.transAxes)
-    temporary = path.with_name(path.name + ".partial")
-    figure.savefig(temporary, format="png", dpi=120)
-    temporary.replace(path)
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+
+
+def _points(records: Records, name: str) -> tuple[list[float], list[float]]:
+    """Updates, and a figure at each of them."""
+    pairs = [(record["update"], record[name]) for record in records if name in record]
+    numbers = [(x, y) for x, y in pairs if isinstance(x, int | float) and isinstance(y, int | float)]
+    return [x for x, _ in numbers], [y for _, y in numbers]
+
+
+def _label_logarithmic(axes: Any) -> None:
+    """A logarithmic axis whose labels are numbers, not powers of ten."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_minor_formatter("{x:,.0f}" if high < 10 * low else "")

@@ -2,12 +2,12 @@
 
 import math
 
-from polyseme.train.lm.settings import Settings
+from polyseme.train.engine.settings import RunSettings
 
 _LONGEST_WARMUP = 0.05
 
 
-def share_done(settings: Settings, *, epoch: int, epoch_share: float, update: int, elapsed: float) -> float:
+def share_done(settings: RunSettings, *, epoch: int, epoch_share: float, update: int, elapsed: float) -> float:
     """The share of the run that is done, by whichever limit comes first."""
     shares = [(epoch + epoch_share) / settings.epochs]
     if settings.updates:
@@ -17,7 +17,7 @@ def share_done(settings: Settings, *, epoch: int, epoch_share: float, update: in
     return min(1.0, max(shares))
 
 
-def learning_rate(settings: Settings, *, update: int, share: float) -> float:
+def learning_rate(settings: RunSettings, *, update: int, share: float) -> float:
     """The rate of an update: a linear rise over the warm-up, then the decay over the whole run.
 
     Args:
@@ -33,5 +33,5 @@ def learning_rate(settings: Settings, *, update: int, share: float) -> float:
             fall = 1 - share
         case _:
             fall = 1.0
-    # The very last updates still move a little: a rate of 0 would make them vain.
+    # The very last updates still move a little: with a rate of 0 they would be wasted.
     return settings.learning_rate * rise * max(fall, 0.01)

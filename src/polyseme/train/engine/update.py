@@ -1,114 +1,104 @@
 """One update: the gradients of a group of batches, summed over the processes, and a step of the optimiser."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 import numpy as np
 import torch
 
-from polyseme.models.bilm import BiLM
-from polyseme.nn.sampled_softmax import Negatives
+from polyseme.errors import FormatError
+from polyseme.files.whole import reason
+from polyseme.train.engine.checkpoint import State
 from polyseme.train.engine.distributed import World
-from polyseme.train.engine.optimizers import Optimizer, clip_norm, merge
-from polyseme.train.lm.batches import Place, open_stream
-from polyseme.train.lm.objective import Objective, RowGradient
-from polyseme.train.lm.settings import Settings
-from polyseme.train.lm.text_store import TextStore
+from polyseme.train.engine.job import Batch, Job
+from polyseme.train.engine.optimizers import Optimizer, clip_norm
+from polyseme.train.engine.row_gradient import RowGradient, sum_gradients
+from polyseme.train.engine.settings import RunSettings
 
 
-class WentWrong(Exception):  # noqa: N818 - it says what happened; caught within the loop
-    """Numbers are no longer finite, or the loss has risen for long: the run must go back."""
+class NotFinite(Exception):  # noqa: N818 - it is no error for a user: the loop catches it and goes back
+    """Loss, gradient or weights are infinite or not a number, or the loss has risen for long."""
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """The gradient of a group, over all processes; that of the dense weights is in their ``grad``."""
+    """The gradient of a group over all processes; that of the dense weights is in their ``grad``."""
 
     loss: float
-    """Summed over the predictions of both directions."""
+    """Summed over the predictions."""
     predictions: int
+    tokens: int
     rows: RowGradient | None
 
 
-class Updater:
-    """Everything that learns: the network, what it is to predict, and its optimiser.
+class Updater(Generic[Batch]):
+    """Makes updates of a job's network.
 
-    What is random in an update comes from the seed, the number of the update and the place of a batch in it alone, so
-    that a resumed run goes on as the unbroken one would, and several processes as one that computes all their batches.
+    What is random in an update depends on the seed, the number of the update and the place of a batch in it alone, so
+    that a resumed run continues as the unbroken one would, and several processes as one that computes all batches.
     """
 
-    def __init__(self, bilm: BiLM, store: TextStore, settings: Settings, world: World, *, kind: str) -> None:
-        self.bilm, self.settings, self.world = bilm, settings, world
-        self.sampled = kind == "sampled"
-        self.words = len(store.vocabulary)
-        self.stream = open_stream(store.training, settings, world.size * settings.accumulate)
-        self.objective = Objective(bilm, store, dropout=settings.dropout, device=world.device)
-        self.optimizer = Optimizer(bilm, settings, by_rows=self.sampled)
+    def __init__(self, job: Job[Batch], settings: RunSettings, world: World) -> None:
+        self.job, self.settings, self.world = job, settings, world
+        self.optimizer = Optimizer(job.network, settings, job.table)
 
-    def gradient(self, places: list[Place], *, update: int) -> Gradient:
-        """The gradient of the group's batches; each process computes its own and gets the sum of all."""
-        settings, world = self.settings, self.world
-        negatives = None
-        if self.sampled:  # the same for every process
-            generator = np.random.default_rng([settings.seed, 1, update])
-            negatives = Negatives.draw(settings.samples, self.words, generator)
+    def gradient(self, batches: Sequence[Batch], *, update: int) -> Gradient:
+        """The gradient of a group; each process computes its own batches and gets the sum of all."""
+        settings, world, job = self.settings, self.world, self.job
         for parameter in self.optimizer.dense:
             parameter.grad = None
-        total, predictions = 0.0, 0
-        gradients: list[RowGradient] = []
-        for number in range(world.rank, len(places), world.size):
-            batch = self.stream.read(places[number])
-            # For dropout; by the batch, so that it does not matter which process computes it.
+        job.begin_update(update)
+        sums = np.zeros(3)  # loss, predictions, tokens
+        rows: list[RowGradient] = []
+        for number in range(world.rank, len(batches), world.size):
+            # For dropout; by the place of the batch, so that it does not matter which process computes it.
             torch.manual_seed(int(np.random.SeedSequence([settings.seed, 2, update, number]).generate_state(1)[0]))
             with torch.autocast(world.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
-                loss = self.objective(batch, negatives)
+                loss = job.loss(batches[number])
             loss.total.backward()
-            if (rows := loss.row_gradient()) is not None:
-                gradients.append(rows)
-            total += loss.total.item()
-            predictions += loss.predictions
-        total, summed = world.total([total, predictions])
+            if (own := loss.row_gradient()) is not None:
+                rows.append(own)
+            sums += loss.total.item(), loss.predictions, loss.tokens
+        total, predictions, tokens = world.total(sums.tolist())
         if not math.isfinite(total):
-            raise WentWrong(f"the loss became {total}")
-        return Gradient(total, int(summed), world.reduce(self.optimizer.dense, merge(gradients), by_rows=self.sampled))
+            raise NotFinite(f"the loss became {total}")
+        summed = world.reduce(self.optimizer.dense, sum_gradients(rows), by_rows=job.table is not None)
+        return Gradient(total, int(predictions), int(tokens), summed)
 
     def step(self, gradient: Gradient, *, rate: float) -> None:
         """Clip the gradient of the mean loss and apply it."""
-        # The original recipe differentiates the loss of a row's steps, which Adagrad's first accumulator feels.
-        steps = self.settings.steps_a_row if self.settings.optimizer == "adagrad" else 1
-        scale = steps / max(1, gradient.predictions)
+        scale = self.job.loss_scale / max(1, gradient.predictions)
         norm = clip_norm(self.optimizer.dense, gradient.rows, scale=scale, limit=self.settings.clip)
         if not math.isfinite(norm):
-            raise WentWrong(f"the norm of the gradient became {norm}")
+            raise NotFinite(f"the norm of the gradient became {norm}")
         self.optimizer.step(rate, gradient.rows)
 
     def check(self) -> None:
         """Refuse to save or to measure weights that are not finite."""
-        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.bilm.parameters()):
-            raise WentWrong("weights became infinite")
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.job.network.parameters()):
+            raise NotFinite("weights became infinite")
 
-    def state(self) -> dict[str, Any]:
-        """Everything to go on from."""
+    def state(self) -> State:
+        """Everything that is needed to continue."""
         return {
-            "model": self.bilm.state_dict(),
+            "network": self.job.network.state_dict(),
             "optimizer": self.optimizer.state(),
-            "carried": self.objective.carried,
+            "job": self.job.state(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state; only the first process's rows keep what they have read."""
-        self.bilm.load_state_dict(state["model"])
-        self.optimizer.restore(state["optimizer"])
-        self.objective.carried = _moved(state["carried"], self.world.device) if self.world.first else {}
+    def restore(self, state: State, *, where: str) -> None:
+        """Continue from what `state` gave.
 
-
-def _moved(value: Any, device: torch.device) -> Any:
-    """Nested containers of tensors on another device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, dict):
-        return {key: _moved(one, device) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_moved(one, device) for one in value)
-    return value
+        Raises:
+            FormatError: It is the state of another network.
+        """
+        try:
+            self.job.network.load_state_dict(state["network"])
+            self.optimizer.restore(state["optimizer"])
+            self.job.restore(state["job"], self.world)
+        except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise FormatError(
+                f"{where}: does not belong to this run, or is damaged ({reason(error)[:200]}); begin again"
+            ) from error

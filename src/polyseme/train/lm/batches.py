@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
-from polyseme.train.lm.settings import Settings
+from polyseme.train.engine.job import Group
+from polyseme.train.lm.settings import LmSettings
 from polyseme.train.lm.text_store import TextPart, pieces
 
 WINDOW_BATCHES = 64
@@ -50,53 +51,53 @@ class RowBatch:
 Batch = SentenceBatch | RowBatch
 
 
-class Stream(ABC):
+class Batches(ABC):
     """The batches of an epoch in an order that depends on the seed and the epoch alone.
 
     An update takes a group of batches, ``processes * accumulate`` of them; each process computes its own.
     """
 
-    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
         self.part = part
         self.settings = settings
         self.group = group
 
     @abstractmethod
-    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list["Place"]]]:
-        """Each group from number ``start`` on, with the share of the epoch that is done after it."""
+    def groups(self, epoch: int, start: int) -> Iterator[Group["BatchPlace"]]:
+        """Each group from number ``start`` on."""
 
     @abstractmethod
-    def read(self, place: "Place") -> Batch:
+    def read(self, place: "BatchPlace") -> Batch:
         """Read one batch of a group."""
 
 
 @dataclass(frozen=True)
-class Place:
+class BatchPlace:
     """Where a batch lies; reading it is left to the process that computes it."""
 
     numbers: NDArray[np.int64]
-    """Sentences, or the slot and the step of rows."""
+    """Which sentences; or the slot and the step of rows."""
     epoch: int
 
 
-class SentenceStream(Stream):
+class SentenceBatches(Batches):
     """Shuffled sentences, each alone, as embedding runs them."""
 
-    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
         super().__init__(pieces(part, settings.max_sentence), settings, group)
 
-    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list[Place]]]:
-        """See `Stream`."""
+    def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
+        """See `Batches`."""
         batches = self._batches(epoch)
         done, number = 0, 0
         while some := list(islice(batches, self.group)):
             done += sum(int(self._lengths(numbers).sum()) for numbers in some)
             if number >= start:
-                yield done / len(self.part.types), [Place(numbers, epoch) for numbers in some]
+                yield Group(done / len(self.part.types), [BatchPlace(numbers, epoch) for numbers in some])
             number += 1
 
-    def read(self, place: Place) -> SentenceBatch:
-        """See `Stream`."""
+    def read(self, place: BatchPlace) -> SentenceBatch:
+        """See `Batches`."""
         types = np.concatenate([self.part.sentence(int(number)) for number in place.numbers])
         return SentenceBatch(types, tuple(self._lengths(place.numbers).tolist()))
 
@@ -135,14 +136,14 @@ class SentenceStream(Stream):
         return [batches[index] for index in generator.permutation(len(batches))]
 
 
-class RowStream(Stream):
+class RowBatches(Batches):
     """Running text in rows that go on from batch to batch.
 
     The text is a ring that begins somewhere else in each epoch and is cut into rows of one length. The forward
     direction reads a row from its start, the backward one from its end, so that both carry state the way they read.
     """
 
-    def __init__(self, part: TextPart, settings: Settings, group: int) -> None:
+    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
         super().__init__(part, settings, group)
         tokens = len(part.types)
         self.rows = max(1, min(settings.rows, tokens // (group * settings.steps_a_row)))
@@ -151,14 +152,14 @@ class RowStream(Stream):
             raise InputError(f"a corpus of {tokens} tokens cannot be cut into {group} rows; use layout sentences")
         self.steps = -(-self.length // settings.steps_a_row)
 
-    def groups(self, epoch: int, start: int) -> Iterator[tuple[float, list[Place]]]:
-        """See `Stream`."""
+    def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
+        """See `Batches`."""
         for step in range(start, self.steps):
-            places = [Place(np.array([slot, step]), epoch) for slot in range(self.group)]
-            yield (step + 1) / self.steps, places
+            places = [BatchPlace(np.array([slot, step]), epoch) for slot in range(self.group)]
+            yield Group((step + 1) / self.steps, places)
 
-    def read(self, place: Place) -> RowBatch:
-        """See `Stream`."""
+    def read(self, place: BatchPlace) -> RowBatch:
+        """See `Batches`."""
         slot, step = place.numbers.tolist()
         total = len(self.part.types)
         shift = int(np.random.default_rng([self.settings.seed, place.epoch]).integers(total))
@@ -173,6 +174,6 @@ class RowStream(Stream):
         )
 
 
-def open_stream(part: TextPart, settings: Settings, group: int) -> Stream:
-    """The stream of the layout that is set."""
-    return (SentenceStream if settings.layout == "sentences" else RowStream)(part, settings, group)
+def open_batches(part: TextPart, settings: LmSettings, group: int) -> Batches:
+    """The batches of the layout that is set."""
+    return (SentenceBatches if settings.layout == "sentences" else RowBatches)(part, settings, group)

@@ -1,8 +1,7 @@
-"""The model that training begins with: fresh, or made from any weights that can be loaded."""
+"""The model that training begins with: random weights, or those of any model that can be loaded."""
 
 import torch
 
-from polyseme.errors import InputError
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import (
     BiLMConfig,
@@ -14,36 +13,20 @@ from polyseme.models.config import (
 from polyseme.models.model import Model
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, Indexer, UnicodeCharacters
 from polyseme.text.vocabulary import Vocabulary
-from polyseme.train.lm.settings import Settings
-
-FULL_UP_TO = 20_000
-"""A vocabulary of so many words is cheap enough for the full softmax."""
+from polyseme.train.lm.settings import LmSettings
 
 
-def softmax_kind(settings: Settings, words: int) -> str:
-    """Which objective is trained: full, sampled or adaptive.
+def fresh_model(
+    settings: LmSettings, indexer: Indexer, vocabulary: Vocabulary, *, cutoffs: tuple[int, ...] = ()
+) -> Model:
+    """A model of random weights; the same for the same seed.
 
-    Raises:
-        InputError: The vocabulary is too small for it.
+    Args:
+        settings: The run's.
+        indexer: What gives words their ids.
+        vocabulary: Words to predict.
+        cutoffs: Where the clusters of an adaptive softmax begin; none for a full one.
     """
-    kind = settings.softmax
-    if kind == "auto":
-        return "full" if words <= max(FULL_UP_TO, 2 * settings.samples) else "sampled"
-    if kind == "sampled" and 2 * settings.samples > words:
-        raise InputError(
-            f"samples is {settings.samples:,} but the vocabulary has {words:,} words, of which at most half can be "
-            f"drawn; use --samples {max(1, words // 2)} or --softmax full"
-        )
-    if kind == "adaptive" and settings.cutoffs and settings.cutoffs[-1] >= words:
-        raise InputError(
-            f"cutoffs {','.join(map(str, settings.cutoffs))} must stay below the vocabulary of {words:,} words; "
-            f"use --cutoffs {max(1, words // 10)},{max(2, words // 2)} or --softmax full"
-        )
-    return kind
-
-
-def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) -> Model:
-    """A model of random weights; the same for the same seed."""
     unicode = isinstance(indexer, UnicodeCharacters)
     encoder: LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig
     match settings.encoder:
@@ -55,7 +38,6 @@ def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) ->
             encoder = GatedCnnEncoderConfig(
                 layers=settings.layers, hidden_dim=settings.hidden_dim, width=settings.width
             )
-    adaptive = softmax_kind(settings, len(vocabulary)) == "adaptive"
     config = BiLMConfig(
         projection_dim=settings.projection_dim,
         token_encoder=CharacterEncoderConfig(
@@ -69,7 +51,7 @@ def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) ->
         ),
         encoder=encoder,
         vocabulary_size=len(vocabulary),
-        softmax_cutoffs=settings.cutoffs if adaptive else (),
+        softmax_cutoffs=cutoffs,
     )
     torch.manual_seed(settings.seed)
     bilm = BiLM.from_config(config)
@@ -78,18 +60,17 @@ def fresh_model(settings: Settings, indexer: Indexer, vocabulary: Vocabulary) ->
     return Model(config, bilm, indexer, vocabulary)
 
 
-def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) -> Model:
-    """A model that goes on from loaded weights, with a fresh softmax where there is none for this vocabulary."""
-    torch.manual_seed(settings.seed)
+def continued_model(start: Model, vocabulary: Vocabulary, *, cutoffs: tuple[int, ...] = (), seed: int) -> Model:
+    """A model with the weights of another one, and a new softmax where that has none for this vocabulary."""
+    torch.manual_seed(seed)
     if start.bilm.softmax is not None and start.vocabulary is vocabulary:
         config = start.config.model_copy(update={"source": "polyseme", "source_options": None})
         return Model(config, start.bilm, start.indexer, vocabulary)
-    adaptive = softmax_kind(settings, len(vocabulary)) == "adaptive"
     config = BiLMConfig.model_validate(
         {
             **start.config.model_dump(),
             "vocabulary_size": len(vocabulary),
-            "softmax_cutoffs": settings.cutoffs if adaptive else (),
+            "softmax_cutoffs": cutoffs,
             "source": "polyseme",
             "source_options": None,
         }
@@ -105,7 +86,7 @@ def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) ->
 
 
 def set_trained(bilm: BiLM, freeze: str) -> None:
-    """Let all weights learn but those that are to stay."""
+    """Let all weights learn except those that are to stay as they are."""
     bilm.requires_grad_(True)
     if freeze == "nothing":
         return

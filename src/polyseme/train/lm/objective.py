@@ -1,6 +1,5 @@
-"""What is learnt: each direction's words, from what that direction has read."""
+"""The loss of the biLM: each direction predicts the words that it has not read yet."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,40 +13,9 @@ from polyseme.models.gru_encoder import GruEncoder
 from polyseme.nn.packing import Packing
 from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax
+from polyseme.train.engine.job import BatchLoss
 from polyseme.train.lm.batches import Batch, RowBatch, SentenceBatch
 from polyseme.train.lm.text_store import BEGIN, END, TextStore
-
-
-@dataclass
-class RowGradient:
-    """The gradient of a few rows of the softmax."""
-
-    rows: Tensor
-    """(R,) distinct and ascending."""
-    weight: Tensor
-    """(R, P)"""
-    bias: Tensor
-    """(R,)"""
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The loss of a batch, ready for its gradient."""
-
-    total: Tensor
-    """Summed over the predictions of both directions."""
-    predictions: int
-    softmax_rows: tuple[Tensor, Tensor, Tensor] | None
-    """Under sampling, the words whose rows took part, and those rows of weight and bias as leaves of the graph."""
-
-    def row_gradient(self) -> RowGradient | None:
-        """What the rows of the softmax got, after ``total`` was differentiated."""
-        if self.softmax_rows is None:
-            return None
-        rows, weight, bias = self.softmax_rows
-        assert weight.grad is not None
-        assert bias.grad is not None
-        return RowGradient(rows, weight.grad, bias.grad)
 
 
 class Objective:
@@ -70,19 +38,19 @@ class Objective:
         self.carried: dict[int, list[Any]] = {}
         """The state of each layer's two directions after the last batch of each slot."""
 
-    def __call__(self, batch: Batch, negatives: Negatives | None) -> Loss:
+    def __call__(self, batch: Batch, negatives: Negatives | None) -> BatchLoss:
         """The loss of one batch; against the negatives where there are any, else over the whole vocabulary."""
         states, targets = self._sentences(batch) if isinstance(batch, SentenceBatch) else self._rows(batch)
         states = nn.functional.dropout(states, self.dropout)
         if negatives is None:
-            return Loss(self.softmax.nll(states, targets), len(targets), None)
+            return BatchLoss(self.softmax.nll(states, targets), len(targets), len(targets) // 2)
         assert isinstance(self.softmax, FullSoftmax)
         drawn = torch.from_numpy(negatives.words).to(self.device)
         rows = torch.unique(torch.cat([targets, drawn]))  # ascending
         weight = self.softmax.weight.detach()[rows].requires_grad_()
         bias = self.softmax.bias.detach()[rows].requires_grad_()
         total = sampled_nll(states, weight, bias, rows=rows, targets=targets, negatives=negatives)
-        return Loss(total, len(targets), (rows, weight, bias))
+        return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias)
 
     def forget(self) -> None:
         """Begin rows anew."""

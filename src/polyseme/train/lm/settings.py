@@ -1,72 +1,50 @@
-"""Everything that can be set about a training run, each setting described once, here.
+"""The settings of a biLM's training run, each described once, beside its field.
 
 The command line, its help and the checks of values all come from these fields. Nothing here needs torch.
 """
 
-import re
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from polyseme.errors import InputError
-from polyseme.models.config import (
-    CharacterEncoderConfig,
-    GatedCnnEncoderConfig,
-    LstmEncoderConfig,
-    Size,
-)
+from polyseme.models.config import CharacterEncoderConfig, GatedCnnEncoderConfig, LstmEncoderConfig, Size
+from polyseme.train.engine.settings import Count, RunSettings, Share, check_settings
 
 Preset = Literal["tiny", "small", "medium", "original"]
+PRESET_NAMES: tuple[Preset, ...] = get_args(Preset)
 
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|sec|s|minutes?|min|m|hours?|h|days?|d)\s*")
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PUBLISHED_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
-def seconds(value: object) -> object:
-    """A time such as 90m, 1h30m, 45 seconds or a plain number of seconds, in seconds."""
-    if not isinstance(value, str):
-        return value
-    if re.fullmatch(f"({_TIME.pattern})+", value):
-        return sum(float(number) * _UNITS[unit[0]] for number, unit in _TIME.findall(value))
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError("not a time; write 90m, 1h30m, 45s or seconds") from None
-
-
 def _pairs(value: object) -> object:
-    """Filters as the command line writes them: 1:32,2:32,3:64."""
+    """Filters as they are written on the command line: 1:32,2:32,3:64."""
     if not isinstance(value, str):
         return value
     try:
         return tuple(tuple(int(number) for number in pair.split(":")) for pair in value.split(","))
     except ValueError:
-        raise ValueError(f"{value!r} are no filters; write width:count,width:count") from None
+        raise ValueError(f"{value!r} is not a list of filters; write width:count,width:count") from None
 
 
 def _numbers(value: object) -> object:
-    """Numbers with commas between them."""
+    """Numbers separated by commas."""
     if not isinstance(value, str):
         return value
     try:
         return tuple(int(number) for number in value.split(",")) if value else ()
     except ValueError:
-        raise ValueError(f"{value!r} are no numbers; write 2000,20000") from None
+        raise ValueError(f"{value!r} is not a list of numbers; write 2000,20000") from None
 
 
-Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
 Filters = Annotated[tuple[tuple[Size, Size], ...], BeforeValidator(_pairs), Field(min_length=1)]
 Numbers = Annotated[tuple[Size, ...], BeforeValidator(_numbers)]
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class Settings(BaseModel):
-    """The settings of a training run; sizes of the model have the bounds of its configuration."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class LmSettings(RunSettings):
+    """The settings of a biLM's training run; sizes of the model have the bounds of its configuration."""
 
     # What a word is made of.
     characters: Literal["bytes", "unicode"] = Field("bytes", description="What the model reads of a word.")
@@ -113,7 +91,6 @@ class Settings(BaseModel):
     )
     rows: Count = Field(128, description="Rows of running text in a batch.")
     steps_a_row: Annotated[int, Field(ge=2)] = Field(20, description="Tokens of a row before gradients are cut.")
-    accumulate: Count = Field(1, description="Batches whose gradients make one update.")
     heldout_tokens: Count = Field(
         20_000, description="Held-out text that is measured, at most; without --heldout also at most 5% of the corpus."
     )
@@ -123,34 +100,10 @@ class Settings(BaseModel):
         "adamw",
         description="The optimiser; adagrad as in the original recipe, on the loss of --steps-a-row predictions.",
     )
-    learning_rate: Annotated[float, Field(gt=0)] = Field(2e-3, description="The highest rate.")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="Decay of weight matrices (adamw).")
-    warmup: Annotated[int, Field(ge=0)] = Field(
-        200, description="Updates over which the rate rises from 0, but at most the first twentieth of the run."
-    )
-    decay: Literal["cosine", "linear", "none"] = Field("cosine", description="How the rate falls to 0 over the run.")
-    clip: Annotated[float, Field(gt=0)] = Field(5.0, description="Largest norm of the gradient.")
     dropout: Share = Field(0.1, description="Dropout on token vectors and on the top layer.")
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto",
-        description="What is computed in; weights are always kept in float32. auto is bfloat16 on a GPU and where the "
-        "processor has instructions for it, else float32.",
-    )
-    epochs: Count = Field(10, description="Times over the corpus, at most.")
-    updates: Count | None = Field(None, description="Updates, at most.")
-    time_budget: Seconds | None = Field(None, description="Time for everything, such as 90m; the decay fits into it.")
-    evaluate_every: Count | None = Field(
-        None, description="Updates between held-out figures; else every epoch, and every tenth of a time budget."
-    )
-    patience: Count = Field(3, description="Stop after so many held-out figures without a better one.")
-
-    # The run.
-    checkpoint_every: Seconds = Field(600.0, description="Time between checkpoints, such as 10m.")
-    seed: Annotated[int, Field(ge=0)] = Field(1, description="Where all randomness comes from.")
-    device: str = Field("cpu", description="Where to compute: cpu or cuda.")
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Settings":
+    def _consistent(self) -> "LmSettings":
         widest = max(width for width, _ in self.filters)
         if widest > self.max_characters:
             raise ValueError(f"a filter of width {widest} does not fit into max_characters {self.max_characters}")
@@ -163,7 +116,7 @@ class Settings(BaseModel):
         return self
 
 
-PRESETS: dict[Preset, dict[str, Any]] = {
+PRESETS: dict[Preset, dict[str, object]] = {
     "tiny": {
         "filters": ((1, 32), (2, 32), (3, 64), (4, 128)),
         "hidden_dim": 256,
@@ -187,7 +140,7 @@ PRESETS: dict[Preset, dict[str, Any]] = {
         "clip": 10.0,
     },
 }
-"""What each preset sets apart from the defaults; ``original`` is the recipe of Peters et al. (2018)."""
+"""What each preset changes of the defaults; ``original`` is the recipe of Peters et al. (2018)."""
 
 ARCHITECTURE = frozenset(
     (
@@ -203,24 +156,61 @@ ARCHITECTURE = frozenset(
         "width",
     )
 )
-"""Settings that a model to start from has settled already."""
+"""Settings that are fixed by a model that training starts from."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Common settings": (
+        "time_budget",
+        "epochs",
+        "batch_tokens",
+        "learning_rate",
+        "dropout",
+        "vocabulary_size",
+        "min_count",
+        "characters",
+        "precision",
+        "device",
+    ),
+    "Size of the model": (
+        "encoder",
+        "layers",
+        "hidden_dim",
+        "projection_dim",
+        "width",
+        "character_dim",
+        "max_characters",
+        "filters",
+        "highway_layers",
+    ),
+    "Words to predict": ("softmax", "samples", "cutoffs"),
+    "Batches": ("layout", "max_sentence", "rows", "steps_a_row", "accumulate"),
+    "Learning": ("optimizer", "weight_decay", "warmup", "decay", "clip", "freeze", "seed"),
+    "Stopping, evaluation and checkpoints": (
+        "updates",
+        "patience",
+        "evaluate_every",
+        "heldout_tokens",
+        "checkpoint_every",
+    ),
+}
+"""How the settings are grouped in help and cards, the common ones first."""
 
 
-def settings_of(preset: Preset = "small", **given: Any) -> Settings:
+def settings_of(preset: Preset = "small", **given: object) -> LmSettings:
     """A preset with some settings given otherwise; None stands for not given.
 
     Raises:
         InputError: A setting is unknown or its value is not possible.
+
+    Example:
+        >>> settings_of("tiny", time_budget="90m").time_budget
+        5400.0
     """
     if preset not in PRESETS:
         raise InputError(f"unknown preset {preset!r}; choose one of {', '.join(PRESETS)}")
-    chosen = {name: value for name, value in given.items() if value is not None}
-    try:
-        return Settings(**{**PRESETS[preset], **chosen})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"][:1]))
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"unknown setting {name!r}; there are {', '.join(Settings.model_fields)}") from None
-        message = str(first["msg"]).removeprefix("Value error, ")
-        raise InputError(f"setting {name}: {message}; got {first['input']!r}" if name else message) from None
+    return check_settings(LmSettings, {**PRESETS[preset], **given_only(given)})
+
+
+def given_only(settings: Mapping[str, object]) -> dict[str, object]:
+    """Settings without those that were left open (None)."""
+    return {name: value for name, value in settings.items() if value is not None}

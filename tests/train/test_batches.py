@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from polyseme.train.lm.batches import RowStream, SentenceBatch, SentenceStream, open_stream
+from polyseme.train.lm.batches import RowBatches, SentenceBatch, SentenceBatches, open_batches
 from polyseme.train.lm.settings import settings_of
 from polyseme.train.lm.text_store import BEGIN, END, TextPart
 
@@ -22,32 +22,32 @@ def _part(sentences: int = 300) -> TextPart:
 
 def test_an_epoch_of_sentences_holds_every_sentence_once_in_batches_within_the_budget() -> None:
     part = _part()
-    stream = SentenceStream(part, settings_of(batch_tokens=64), 1)
+    stream = SentenceBatches(part, settings_of(batch_tokens=64), 1)
     seen: list[int] = []
     shares = []
-    for share, places in stream.groups(0, 0):
-        (place,) = places
+    for group in stream.groups(0, 0):
+        (place,) = group.batches
         batch = stream.read(place)
         assert len(batch.types) == sum(batch.lengths) <= 64
         np.testing.assert_array_equal(batch.types, np.concatenate([part.sentence(number) for number in place.numbers]))
         seen += place.numbers.tolist()
-        shares.append(share)
+        shares.append(group.share)
     assert sorted(seen) == list(range(300))
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    other = [number for _, places in stream.groups(1, 0) for number in places[0].numbers.tolist()]
+    other = [number for group in stream.groups(1, 0) for number in group.batches[0].numbers.tolist()]
     assert other != seen
 
 
 @pytest.mark.parametrize("layout", ["sentences", "rows"])
 def test_a_stream_goes_on_exactly_where_it_is_told_to(layout: str) -> None:
-    stream = open_stream(_part(), settings_of(batch_tokens=64, layout=layout, rows=3, steps_a_row=5), 2)
+    stream = open_batches(_part(), settings_of(batch_tokens=64, layout=layout, rows=3, steps_a_row=5), 2)
     whole = list(stream.groups(2, 0))
     later = list(stream.groups(2, 7))
     assert len(later) == len(whole) - 7
-    for (share, places), (other_share, others) in zip(whole[7:], later, strict=True):
-        assert share == other_share
-        for one, two in zip(places, others, strict=True):
+    for group, other in zip(whole[7:], later, strict=True):
+        assert group.share == other.share
+        for one, two in zip(group.batches, other.batches, strict=True):
             first, second = stream.read(one), stream.read(two)
             for name in vars(first):
                 np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
@@ -55,17 +55,17 @@ def test_a_stream_goes_on_exactly_where_it_is_told_to(layout: str) -> None:
 
 def test_processes_share_a_group_and_together_see_everything() -> None:
     part = _part()
-    alone = SentenceStream(part, settings_of(batch_tokens=64), 1)
-    together = SentenceStream(part, settings_of(batch_tokens=64), 4)
-    one = [place.numbers.tolist() for _, places in alone.groups(0, 0) for place in places]
-    two = [place.numbers.tolist() for _, places in together.groups(0, 0) for place in places]
+    alone = SentenceBatches(part, settings_of(batch_tokens=64), 1)
+    together = SentenceBatches(part, settings_of(batch_tokens=64), 4)
+    one = [place.numbers.tolist() for group in alone.groups(0, 0) for place in group.batches]
+    two = [place.numbers.tolist() for group in together.groups(0, 0) for place in group.batches]
     assert one == two
 
 
 def test_rows_run_on_from_batch_to_batch_in_both_directions() -> None:
     part = _part()
-    stream = RowStream(part, settings_of(rows=4, steps_a_row=7, layout="rows"), 2)
-    batches = [stream.read(place) for _, places in stream.groups(0, 0) for place in places if place.numbers[0] == 1]
+    stream = RowBatches(part, settings_of(rows=4, steps_a_row=7, layout="rows"), 2)
+    batches = [stream.read(place) for group in stream.groups(0, 0) for place in group.batches if place.numbers[0] == 1]
     ahead = np.concatenate([batch.ahead for batch in batches], axis=1)
     back = np.concatenate([batch.back for batch in batches], axis=1)
     np.testing.assert_array_equal(ahead, back[:, ::-1])  # the same rows, read from the other end
@@ -79,8 +79,8 @@ def test_rows_run_on_from_batch_to_batch_in_both_directions() -> None:
 
 def test_a_sentence_longer_than_a_batch_stands_in_pieces() -> None:
     types = np.arange(1000, dtype=np.int32)
-    stream = SentenceStream(TextPart(types, np.array([0, 1000])), settings_of(batch_tokens=100, max_sentence=90), 1)
-    batches = [stream.read(places[0]) for _, places in stream.groups(0, 0)]
+    stream = SentenceBatches(TextPart(types, np.array([0, 1000])), settings_of(batch_tokens=100, max_sentence=90), 1)
+    batches = [stream.read(group.batches[0]) for group in stream.groups(0, 0)]
     assert all(isinstance(batch, SentenceBatch) and len(batch.types) <= 100 for batch in batches)
     np.testing.assert_array_equal(np.sort(np.concatenate([batch.types for batch in batches])), types)
 
@@ -91,7 +91,7 @@ def test_an_epoch_keeps_a_few_bytes_a_sentence() -> None:
     part = TextPart(np.zeros(sentences * 5, dtype=np.int32), starts)
     tracemalloc.start()
     try:
-        groups = SentenceStream(part, settings_of(batch_tokens=64), 1).groups(0, 0)
+        groups = SentenceBatches(part, settings_of(batch_tokens=64), 1).groups(0, 0)
         next(groups)
         kept, peak = (size / sentences for size in tracemalloc.get_traced_memory())
     finally:
@@ -104,7 +104,7 @@ def test_an_epoch_keeps_a_few_bytes_a_sentence() -> None:
 def test_the_order_of_an_epoch_is_the_permutation_of_its_seed(sentences: int) -> None:
     # So that a run begun by any version goes on with the sentences it has not seen.
     part = TextPart(np.zeros(sentences * 2, dtype=np.int32), np.arange(sentences + 1, dtype=np.int64) * 2)
-    stream = SentenceStream(part, settings_of(batch_tokens=2, seed=4), 1)
+    stream = SentenceBatches(part, settings_of(batch_tokens=2, seed=4), 1)
     wanted = np.random.default_rng([4, 1]).permutation(sentences)[:32]
-    seen = {int(places[0].numbers[0]) for _, places in islice(stream.groups(1, 0), 63)}
+    seen = {int(group.batches[0].numbers[0]) for group in islice(stream.groups(1, 0), 63)}
     assert set(wanted.tolist()) <= seen

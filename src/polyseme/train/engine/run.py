@@ -1,0 +1,177 @@
+"""One run of a job: data, processes, work folder, loop, and what is left at the end."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyseme.errors import InputError, OutputError
+from polyseme.files.whole import JSON, check_new
+from polyseme.files.work_folder import RUN, WorkFolder, read_run, work_path
+from polyseme.progress import Watcher
+from polyseme.train.engine import checkpoint
+from polyseme.train.engine.distributed import World, world
+from polyseme.train.engine.job import Batch, Plan, Settings
+from polyseme.train.engine.loop import Trainer
+from polyseme.train.engine.precision import with_precision, without_kernel
+from polyseme.train.engine.records import BOARD
+from polyseme.train.engine.settings import MAY_DIFFER
+
+SUFFIX = ".training"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    output: Path
+    finished: bool
+    """False when it was interrupted and can be resumed."""
+    updates: int
+    score: float | None
+    """The best evaluation."""
+    score_name: str
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As plain values."""
+        name = self.score_name.replace(" ", "_").replace("-", "")
+        return {"output": str(self.output), "finished": self.finished, "updates": self.updates, name: self.score}
+
+
+def check_output(output: Path, kind: str, *, resume: bool) -> None:
+    """Refuse an output that cannot be begun or resumed, before anything is read.
+
+    Raises:
+        InputError: With what to do.
+    """
+    if os.environ.get("RANK", "0") != "0":  # the first process speaks for all
+        return
+    if not output.name:  # "." or "/": there is no name to put a work folder beside
+        raise InputError(f"{output}: exists already; give the name of a new folder, or with --resume that of the run")
+    folder = work_path(output, SUFFIX)
+    if resume:
+        if not (folder / RUN).exists():
+            raise InputError(
+                f"{folder}: no interrupted run is there, so there is nothing to resume; leave out --resume and give a "
+                "new output folder, or train a finished model further with --from"
+            )
+        read_run(folder, kind)
+        return
+    if output.exists():
+        further = "--resume to continue training it" if (folder / RUN).exists() else "train it further with --from"
+        raise InputError(f"{output}: exists already; give the name of a new folder, or {further}")
+    check_new(output)
+
+
+def stored_settings(output: Path, kind: str, asked: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The settings of an interrupted run, unless something else is asked for now.
+
+    Args:
+        output: The run's.
+        kind: What runs.
+        asked: What was given for the resumed run; what was left open is not in it.
+
+    Raises:
+        InputError: Something differs.
+    """
+    folder = work_path(output, SUFFIX)
+    stored = dict(read_run(folder, kind).settings)
+    for name, value in asked.items():
+        if name in MAY_DIFFER:
+            stored[name] = value
+        elif value != stored.get(name):
+            raise InputError(
+                f"{folder}: this run was begun with {name} {stored.get(name)!r}, not {value!r}; resume it with the "
+                "same (or leave it out), or begin another run"
+            )
+    return stored
+
+
+def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher) -> Outcome:
+    """Prepare the data of a job unless an interrupted run did, and train it.
+
+    Args:
+        plan: How the job comes about.
+        output: The folder that the job publishes to.
+        resume: Continue an interrupted run.
+        watcher: Is told how it goes.
+    """
+    begun = time.monotonic()
+    with world(plan.settings.device) as everyone:
+        settings = with_precision(plan.settings, everyone)
+        watcher = watcher if everyone.first else Watcher()
+        if not everyone.first:
+            return _train(plan, settings, work_path(output, SUFFIX), everyone, watcher, resume=resume, begun=begun)
+        identity = {**plan.identity, **settings.model_dump(mode="json")}
+        if_exists = None if resume else "give the name of a new folder"
+        with WorkFolder(
+            output,
+            kind=plan.kind,
+            settings=identity,
+            resume=resume,
+            if_exists=if_exists,
+            suffix=SUFFIX,
+            may_differ=MAY_DIFFER,
+        ) as work:
+            try:
+                outcome = _train(plan, settings, work.path, everyone, watcher, resume=resume, begun=begun)
+            except BaseException as error:
+                # Before the first checkpoint nothing was learnt: keep only data that a resumed run can use.
+                usable = plan.is_prepared(work.path) and (work.resumed or isinstance(error, OutputError))
+                if not usable and not (work.path / checkpoint.FILE).exists():
+                    work.remove()
+                raise
+            if outcome.finished:
+                if (work.path / BOARD).exists():
+                    shutil.move(work.path / BOARD, output / BOARD)
+                work.remove()
+            return outcome
+
+
+def _train(
+    plan: Plan[Settings],
+    settings: Settings,
+    folder: Path,
+    everyone: World,
+    watcher: Watcher,
+    *,
+    resume: bool,
+    begun: float,
+) -> Outcome:
+    if everyone.first and not plan.is_prepared(folder):
+        plan.prepare(folder, watcher)
+    everyone.wait()
+    job = plan.open(folder, settings, everyone, watcher)
+    trainer = Trainer(job, settings, world=everyone, folder=folder, watcher=watcher, begun=begun)
+    if note := without_kernel(settings, everyone):
+        watcher.note(note)
+    with _interruptible(trainer):
+        finished = trainer.run(resume=resume)
+    if everyone.first:
+        trainer.describe()
+    return Outcome(job.output, finished, trainer.progress.update, trainer.progress.best, job.score_name)
+
+
+@contextmanager
+def _interruptible(trainer: Trainer[Batch]) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into a request to save and stop; a second Ctrl-C stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        trainer.interrupted = True
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        trainer.watcher.note("stopping after this update; once more to stop at once")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

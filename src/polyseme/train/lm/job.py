@@ -1,0 +1,124 @@
+"""The biLM as a job of the engine."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from polyseme.errors import OutputError
+from polyseme.files.whole import reason
+from polyseme.formats import native
+from polyseme.models.model import Model
+from polyseme.nn.sampled_softmax import Negatives
+from polyseme.nn.softmax import FullSoftmax
+from polyseme.train.engine.checkpoint import Progress, State, moved
+from polyseme.train.engine.distributed import World
+from polyseme.train.engine.job import BatchLoss, Curve, Evaluation, Group, Job
+from polyseme.train.engine.row_gradient import RowTable
+from polyseme.train.lm.batches import BatchPlace, open_batches
+from polyseme.train.lm.card import write_card
+from polyseme.train.lm.evaluate import evaluate_heldout
+from polyseme.train.lm.initial_model import set_trained
+from polyseme.train.lm.objective import Objective
+from polyseme.train.lm.settings import LmSettings
+from polyseme.train.lm.softmax_choice import SoftmaxKind
+from polyseme.train.lm.text_store import TextStore, pieces
+
+
+class LmJob(Job[BatchPlace]):
+    """Trains a biLM on a text.
+
+    Args:
+        model: To be trained in place.
+        store: The text.
+        settings: The run's.
+        softmax: Which softmax is trained.
+        world: The processes that take part.
+        output: The model folder.
+    """
+
+    score_name = "held-out perplexity"
+    curve = Curve(("forward", "backward"), "held-out perplexity (full softmax)", logarithmic=True)
+
+    def __init__(
+        self,
+        model: Model,
+        store: TextStore,
+        settings: LmSettings,
+        *,
+        softmax: SoftmaxKind,
+        world: World,
+        output: Path,
+    ) -> None:
+        self.model, self.store, self.settings, self.output = model, store, settings, output
+        self.network = model.bilm.to(world.device)
+        self.loss_name = softmax
+        # The original recipe differentiates the loss of a row's steps, which Adagrad's first accumulator feels.
+        self.loss_scale = float(settings.steps_a_row) if settings.optimizer == "adagrad" else 1.0
+        set_trained(model.bilm, settings.freeze)
+        if softmax == "sampled":
+            assert isinstance(model.bilm.softmax, FullSoftmax)
+            self.table = RowTable(model.bilm.softmax.weight, model.bilm.softmax.bias)
+        self.sizes = store.sizes()
+        self._batches = open_batches(store.training, settings, world.size * settings.accumulate)
+        self._objective = Objective(model.bilm, store, dropout=settings.dropout, device=world.device)
+        self._heldout = pieces(store.heldout, settings.max_sentence)
+        self._negatives: Negatives | None = None
+
+    def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
+        """See `Job`."""
+        return self._batches.groups(epoch, start)
+
+    def begin_epoch(self) -> None:
+        """See `Job`."""
+        self._objective.forget()
+
+    def begin_update(self, update: int) -> None:
+        """Draw the negative words of a sampled softmax, the same for every batch and process."""
+        if self.table is not None:
+            generator = np.random.default_rng([self.settings.seed, 1, update])
+            self._negatives = Negatives.draw(self.settings.samples, len(self.store.vocabulary), generator)
+
+    def loss(self, batch: BatchPlace) -> BatchLoss:
+        """See `Job`."""
+        return self._objective(self._batches.read(batch), self._negatives)
+
+    def evaluate(self, world: World) -> Evaluation:
+        """The perplexity of held-out text, with the full softmax."""
+        found = evaluate_heldout(
+            self.model.bilm,
+            self.store,
+            self._heldout,
+            tokens=self.settings.heldout_tokens,
+            batch_tokens=2 * self.settings.batch_tokens,
+            world=world,
+        )
+        figures = found.to_dict()
+        figures["heldout_tokens"] = figures.pop("tokens")
+        shown = {name: getattr(found, name) for name in ("forward", "backward", "average")}
+        return Evaluation(found.average, {"softmax": "full", **figures}, shown)
+
+    def publish(self) -> None:
+        """Write the model folder, or replace the weights in it: nothing else of it changes during a run."""
+        if not self.output.exists():
+            native.write(self.model, self.output)
+            return
+        try:
+            native.write_weights(self.model, self.output / native.WEIGHTS)
+        except OSError as error:
+            raise OutputError(f"{self.output}: the weights could not be replaced ({reason(error)})") from error
+
+    def describe(self, progress: Progress) -> None:
+        """See `Job`."""
+        write_card(self.output / native.CARD, self.model, asdict(self.sizes), self.settings, progress, self.loss_name)
+
+    def state(self) -> State:
+        """The state that rows of running text carry from batch to batch."""
+        return {"carried": self._objective.carried}
+
+    def restore(self, state: State, world: World) -> None:
+        """See `Job`; only the first process's rows keep what they have read."""
+        carried = moved(state["carried"], world.device) if world.first else {}
+        assert isinstance(carried, dict)
+        self._objective.carried = carried

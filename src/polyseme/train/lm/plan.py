@@ -1,0 +1,192 @@
+"""From a corpus to the job that trains on it: text as numbers, vocabulary, characters, and a model to begin with."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from polyseme.errors import InputError, OutputError
+from polyseme.files.json_file import read_record
+from polyseme.files.whole import JSON, reason, write_json
+from polyseme.formats.detect import open_model
+from polyseme.models.model import Model
+from polyseme.progress import Figure, Watcher
+from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
+from polyseme.text.corpus import Corpus, Dictionary, Reader, Tokenizer
+from polyseme.text.vocabulary import Vocabulary
+from polyseme.train.engine.distributed import World
+from polyseme.train.engine.job import Plan
+from polyseme.train.lm import encode_text, text_store
+from polyseme.train.lm.initial_model import continued_model, fresh_model
+from polyseme.train.lm.job import LmJob
+from polyseme.train.lm.settings import LmSettings
+from polyseme.train.lm.softmax_choice import SoftmaxKind, choose_softmax
+
+TEXT = "text"
+TABLES = "tables.json"
+
+
+class TextSource(BaseModel):
+    """Which text a run learns from, and how it is read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpus: list[str]
+    heldout: list[str] = []
+    reader: Reader = "auto"
+    tokenize: Tokenizer | None = None
+    dictionary: str | None = None
+    stop_words: str | None = None
+    start: str | list[str] | None = None
+    """A model to start from."""
+
+
+class Tables(BaseModel):
+    """What ``tables.json`` holds: what was decided once the text was counted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    vocabulary: list[str] | None
+    """Words to predict; None for those of the model that training starts from."""
+    characters: dict[str, int] | None
+    """The characters of a Unicode model that begins with random weights."""
+    softmax: SoftmaxKind
+
+
+class LmPlan(Plan[LmSettings]):
+    """How a biLM comes to be trained.
+
+    Args:
+        text: What it learns from.
+        settings: The run's.
+        output: The model folder.
+    """
+
+    kind = "train"
+
+    def __init__(self, text: TextSource, settings: LmSettings, output: Path) -> None:
+        self.text, self.settings, self.output = text, settings, output
+        self.identity: dict[str, JSON] = text.model_dump(mode="json")
+        start = text.start
+        self._start = None if start is None else open_model(tuple(start) if isinstance(start, list) else start)  # type: ignore[arg-type]
+
+    def is_prepared(self, folder: Path) -> bool:
+        """See `Plan`."""
+        return text_store.is_whole(folder / TEXT)
+
+    def prepare(self, folder: Path, watcher: Watcher) -> None:
+        """Read the corpus, decide on vocabulary, characters and softmax, and write what every process opens."""
+        settings, trained = self.settings, self._trained_further()
+        own = None if trained is None else trained.vocabulary
+        if own is not None:  # refused before the text is read
+            choose_softmax(settings, len(own), trained)
+        place = folder / TEXT
+        words, corpus = self._encode(place, watcher)
+        counts = encode_text.count_words(place, len(words))
+        vocabulary = own or encode_text.make_vocabulary(
+            words, counts, size=settings.vocabulary_size, min_count=settings.min_count
+        )
+        if len(vocabulary) == 3:
+            raise InputError(
+                f"{corpus}: no word occurs {settings.min_count} times or more in it, so that there is nothing to "
+                "predict; give more text, or --min-count 1"
+            )
+        unicode = self._start is None and settings.characters == "unicode"
+        tables = Tables(
+            vocabulary=None if own else list(vocabulary.words),
+            characters=encode_text.character_set(words, counts) if unicode else None,
+            softmax=choose_softmax(settings, len(vocabulary), trained),
+        )
+        try:
+            write_json(place / TABLES, tables.model_dump())
+        except OSError as error:
+            raise OutputError(f"{place}: could not be written ({reason(error)})") from error
+        encode_text.finish(place, words, vocabulary, self._indexer(tables))
+
+    def open(self, folder: Path, settings: LmSettings, world: World, watcher: Watcher) -> LmJob:
+        """See `Plan`."""
+        advice = f"delete {folder} and begin again"
+        tables = read_record(folder / TEXT / TABLES, Tables, advice=advice)
+        vocabulary = self._vocabulary(tables)
+        cutoffs = settings.cutoffs if tables.softmax == "adaptive" else ()
+        if self._start is not None:
+            model = continued_model(self._start, vocabulary, cutoffs=cutoffs, seed=settings.seed)
+        else:
+            model = fresh_model(settings, self._indexer(tables), vocabulary, cutoffs=cutoffs)
+        if self.text.tokenize is not None:
+            model = replace(model, config=model.config.model_copy(update={"tokenize": self.text.tokenize}))
+        store = text_store.open_store(folder / TEXT, vocabulary)
+        job = LmJob(model, store, settings, softmax=tables.softmax, world=world, output=self.output)
+        _tell_sizes(job, watcher)
+        return job
+
+    def _encode(self, place: Path, watcher: Watcher) -> tuple[list[str], Corpus]:
+        """Write the text as types; gives the distinct words and the corpus."""
+        text = self.text
+        dictionary = Dictionary.read(text.dictionary) if text.dictionary else None
+        corpus, heldout = (
+            Corpus(paths, reader=text.reader, tokenize=text.tokenize, dictionary=dictionary) if paths else None
+            for paths in (text.corpus, text.heldout)
+        )
+        if corpus is None:
+            raise InputError("no corpus given; name files or folders of text, or - for standard input")
+        words = encode_text.encode_corpus(
+            place,
+            corpus,
+            heldout,
+            stop_words=_stop_words(text.stop_words),
+            heldout_tokens=self.settings.heldout_tokens,
+            seed=self.settings.seed,
+            watcher=watcher,
+        )
+        for one in (corpus, heldout):
+            if one is not None and one.repairs:
+                watcher.note(f"{one}: {one.repairs}")
+        return words, corpus
+
+    def _trained_further(self) -> Model | None:
+        """The model to start from, if it has a softmax with its words that is trained further."""
+        start = self._start
+        return start if start is not None and start.bilm.softmax is not None and start.vocabulary is not None else None
+
+    def _vocabulary(self, tables: Tables) -> Vocabulary:
+        if tables.vocabulary is not None:
+            return Vocabulary(tables.vocabulary)
+        trained = self._trained_further()
+        if trained is None or trained.vocabulary is None:
+            raise InputError(
+                f"{self.text.start}: has no words to predict, but had some when this run was begun; resume it with the "
+                "same model"
+            )
+        return trained.vocabulary
+
+    def _indexer(self, tables: Tables) -> Indexer:
+        if self._start is not None:
+            return self._start.indexer
+        if tables.characters is None:
+            return ByteCharacters(self.settings.max_characters)
+        return UnicodeCharacters(tables.characters, max_characters=self.settings.max_characters)
+
+
+def _tell_sizes(job: LmJob, watcher: Watcher) -> None:
+    sizes = job.sizes
+    figures: dict[str, Figure] = {
+        "training tokens": sizes.training_tokens,
+        "sentences": sizes.training_sentences,
+        "distinct words": sizes.types,
+        "words to predict": sizes.vocabulary,
+        "unknown": f"{sizes.unknown_share:.2%}",
+        "held-out tokens": sizes.heldout_tokens,
+    }
+    watcher.result("text", figures)
+
+
+def _stop_words(path: str | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    try:
+        return frozenset(Path(path).read_text(encoding="utf-8-sig").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: the stop words cannot be read ({reason(error)}); give UTF-8 text, one word per line"
+        ) from error
