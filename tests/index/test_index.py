@@ -287,7 +287,9 @@ class TestBuilding:
             OccurrenceIndex.build(embedder, Corpus([text]), "/")
 
     @pytest.mark.parametrize("failing", [1, 2])
-    def test_a_full_disk(self, failing: int, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch) -> None:
+    def test_a_full_disk(
+        self, failing: int, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Faiss has an error of its own for it."""
         writes = iter(range(1, 100))
         plain = vectors.write

@@ -29,7 +29,7 @@ def texts(tmp_path: Path) -> tuple[Corpus, Corpus]:
     return Corpus([tmp_path / "old.txt"]), Corpus([tmp_path / "new.txt"])
 
 
-def usage(vectors: dict[str, np.ndarray]) -> Usage:
+def usage(vectors: Mapping[str, Iterable[np.ndarray]]) -> Usage:
     result = Usage()
     for word, rows in vectors.items():
         for row in rows:

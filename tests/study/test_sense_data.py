@@ -15,7 +15,7 @@ def tagged(*senses: list[object], tokens: str = "The art of ringing") -> str:
     return json.dumps({"tokens": tokens.split(), "senses": list(senses)}) + "\n"
 
 
-def read(tmp_path: Path, text: str) -> list[object]:
+def read(tmp_path: Path, text: str) -> list[SenseSentence]:
     path = tmp_path / "text.jsonl"
     path.write_text(text, encoding="utf-8")
     return list(read_senses(path))

@@ -68,7 +68,8 @@ def plain(embedder: Embedder, train: Path, test: Path) -> dict[str, float]:
     for lemma, keys, rows in occurrences(train):
         for key in keys:
             vectors[lemma, key].append(rows)
-    right, total = Counter(), 0
+    right: Counter[int] = Counter()
+    total = 0
     for lemma, keys, rows in occurrences(test):
         total += 1
         for layer in range(4):
