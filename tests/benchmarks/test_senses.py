@@ -189,7 +189,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     monkeypatch.setattr(sys, "argv", ["senses", "tiny"])
     with pytest.raises(SystemExit, match="2"):
         senses.main()
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("tiny: expected a name with")
-    assert printed.err.count("\n") == 1
+    refusal = capsys.readouterr()
+    assert refusal.out == ""
+    assert refusal.err.startswith("tiny: expected a name with")
+    assert refusal.err.count("\n") == 1

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tiny import tiny_model, tiny_word_model
 
 import polyseme
 from polyseme.cli.main import app
+from polyseme.embed.layers import LayerChoice
 from polyseme.formats import native
 from polyseme.formats.detect import bundled_names, open_model
 
@@ -200,7 +202,9 @@ class TestEmbed:
     ) -> None:
         whole = polyseme.Embedder.stream
 
-        def stopped(self: polyseme.Embedder, sentences: Iterable[list[str]], *, layers: Layers) -> Iterator[np.ndarray]:
+        def stopped(
+            self: polyseme.Embedder, sentences: Iterable[list[str]], *, layers: LayerChoice
+        ) -> Iterator[np.ndarray]:
             yield next(whole(self, sentences, layers=layers))
             raise KeyboardInterrupt
 

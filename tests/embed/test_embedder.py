@@ -1,5 +1,7 @@
 import copy
 import pickle
+from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tiny import WORDS, tiny_model, tiny_word_model
 
 import polyseme
 from polyseme import Embedder, ScalarMix
+from polyseme.embed.layers import LayerChoice
 from polyseme.errors import InputError
 from polyseme.models.model import Model
 
@@ -64,7 +67,7 @@ def test_layer_choices() -> None:
     mix = ScalarMix(3, initial_weights=[0.1, -1.0, 2.0])
     mix.gamma.data.fill_(1.5)
     shares = mix.shares().detach().numpy()
-    choices = {
+    choices: dict[LayerChoice, list[np.ndarray]] = {
         "top": [array[-1] for array in layers],
         "mean": [array.mean(axis=0) for array in layers],
         0: [array[0] for array in layers],

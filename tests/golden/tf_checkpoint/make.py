@@ -205,7 +205,7 @@ def make_bilm() -> None:
             if not name.startswith("softmax"):  # bilm-tf leaves these out
                 file.create_dataset(name, data=weights[name])
     found.update({"weights/" + name: value for name, value in weights.items()})
-    np.savez_compressed(str(HERE / "expected.npz"), **found)
+    np.savez_compressed(str(HERE / "expected.npz"), **found)  # type: ignore[arg-type]
     (HERE / "model" / "options.json").write_text(json.dumps(OPTIONS), encoding="utf-8")
     (HERE / "model" / "vocab.txt").write_text("".join(word + "\n" for word in WORDS), encoding="utf-8")
     path = "/home/author/runs/1/model.ckpt"
