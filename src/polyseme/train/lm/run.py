@@ -74,7 +74,9 @@ def train(
         settings: Any of `polyseme.train.lm.settings.Settings`.
 
     Example:
-        >>> train("novel.txt", "novel-model", preset="tiny", tokenize="en")  # doctest: +SKIP
+        >>> outcome = train("novel.txt", "novel-model", preset="tiny", tokenize="en", epochs=1)
+        >>> outcome.finished
+        True
     """
     output = Path(output)
     if not output.name:  # "." or "/": there is no name to put beside
