@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test coverage check format bench clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -19,8 +19,25 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	rm -rf demo-output && $(BIN)/polyseme demo
 
+define FIGURES
+import json, sys; total = json.load(sys.stdin)["totals"]; \
+lines = total["covered_lines"] / total["num_statements"]; \
+branches = total["covered_branches"] / total["num_branches"]; \
+print(f"Coverage: {lines:.1%} of lines, {branches:.1%} of branches; make coverage shows where")
+endef
+
+# Two workers of one thread each: more would compete for the cores.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two workers of one thread: more would fight
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=
+	@$(BIN)/coverage json --quiet -o - | $(BIN)/python -c '$(FIGURES)'
+
+# What the last `make test` did not reach: a table, and pages in htmlcov/.
+coverage: .coverage
+	$(BIN)/coverage report
+	$(BIN)/coverage html --quiet
+
+.coverage:
+	$(MAKE) test
 
 check: $(READY)
 	$(BIN)/ruff format --check --quiet .
@@ -43,4 +60,4 @@ $(PEER_READY): benchmarks/allennlp.txt constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

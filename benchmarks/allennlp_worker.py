@@ -55,7 +55,7 @@ class AllenNlp:
 
     def vectors(self, path: str, count: int, output: str) -> None:
         """Save all layers of the first sentences (L, N, D), each batch from a fresh state."""
-        arrays = []
+        arrays: list[np.ndarray] = []
         for sentence in _read(path)[:count]:
             self.bilm._elmo_lstm.reset_states()
             arrays += self._embed([sentence])

@@ -65,7 +65,7 @@ def random_model(name: str) -> Path:
             for parameter in bilm.encoder.parameters():
                 if parameter.dim() == 1:
                     parameter.normal_(std=0.5)  # gates that lean one way or the other, as trained ones do
-            projection = bilm.token_encoder.projection.weight
+            projection = bilm.token_encoder.get_parameter("projection.weight")
             # Token vectors wide enough that the gates neither saturate nor all stay half open; see `activity`.
             projection.normal_(std=1 / math.sqrt(projection.shape[1]))
         bilm_hdf5.write(Model(config, bilm, ByteCharacters(50)), folder)

@@ -13,7 +13,7 @@ from benchmarks.process import PRECISIONS, RESULTS, ROOT, Results
 PAGE = ROOT / "docs/benchmarks.md"
 BEGIN, END = "<!-- figures of a run: begin -->", "<!-- figures of a run: end -->"
 
-TARGETS = {
+TARGETS: dict[str, dict[str, tuple[float, ...]]] = {
     "original": {"input": (4.5, 11, 18), "sorted": (2.7, 6.5, 10)},
     "small": {"input": (8, 16, 20), "sorted": (3, 6, 8)},
 }
@@ -51,12 +51,12 @@ def write_docs(results: dict[str, Any]) -> None:
 def ratio(size: dict[str, Any], precision: str, order: str) -> float:
     """How many times as fast as AllenNLP: the median over rounds of the ratio within a round."""
     pairs = zip(size[precision]["speed"][order], size["allennlp"]["speed"][order], strict=True)
-    return median(ours / theirs for ours, theirs in pairs)
+    return float(median(ours / theirs for ours, theirs in pairs))
 
 
 def speed(size: dict[str, Any], precision: str) -> float:
     """Tokens a second: the median over all runs."""
-    return median(value for values in size[precision]["speed"].values() for value in values)
+    return float(median(value for values in size[precision]["speed"].values() for value in values))
 
 
 def _machine(results: dict[str, Any]) -> str:
@@ -141,7 +141,7 @@ def _training(training: dict[str, Any]) -> str:
     plain = next(run["speed"] for run in runs.values() if not run["beside"])  # float32
 
     def times(run: dict[str, Any], other: list[float]) -> float:
-        return median(ours / theirs for ours, theirs in zip(run["speed"], other, strict=True))
+        return float(median(ours / theirs for ours, theirs in zip(run["speed"], other, strict=True)))
 
     rows = []
     for name, run in runs.items():

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 WORDS = ("ba", "ce", "di", "fo", "gu", "lem", "mir", "nor", "pas", "rul")
 END = 0.2
 
-MINI = {
+MINI: dict[str, Any] = {
     "preset": "tiny",
     "filters": ((1, 8), (2, 16), (3, 16)),
     "character_dim": 8,

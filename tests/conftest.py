@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -26,7 +25,8 @@ def arrays(name: str) -> dict[str, Any]:
 
 def batches(folder: str = "allennlp") -> list[list[list[str]]]:
     """The batches of sentences that the peers were run on."""
-    return json.loads((GOLDEN / folder / "sentences.json").read_text(encoding="utf-8"))
+    found: list[list[list[str]]] = json.loads((GOLDEN / folder / "sentences.json").read_text(encoding="utf-8"))
+    return found
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,14 @@ class Run:
     err: str
 
 
+class Command(Protocol):
+    """What the fixture `run` gives."""
+
+    def __call__(self, *arguments: object) -> Run: ...
+
+
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Run a command as a person would."""
     from polyseme.cli.main import main
 

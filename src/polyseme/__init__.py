@@ -1,8 +1,10 @@
 """Contextual word vectors that anyone can load, run and look into.
 
 >>> import polyseme
->>> embedder = polyseme.load("model/")  # doctest: +SKIP
->>> vectors = embedder.embed([["The", "river", "bank"]])  # doctest: +SKIP
+>>> embedder = polyseme.load("english-small")
+>>> (vectors,) = embedder.embed([["The", "river", "bank"]])
+>>> vectors.shape  # layers, tokens, dimensions
+(3, 3, 256)
 """
 
 from importlib import import_module

@@ -32,7 +32,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_queries_are_words_of_sentences_that_are_not_indexed(corpus: Path):
+def test_queries_are_words_of_sentences_that_are_not_indexed(corpus: Path) -> None:
     sentences, queries = draw(Corpus([corpus]), 300, 40)
     lines = [line.split() for line in corpus.read_text(encoding="utf-8").splitlines()]
     assert sentences == lines[: len(sentences)]
@@ -46,12 +46,12 @@ def test_queries_are_words_of_sentences_that_are_not_indexed(corpus: Path):
     assert draw(Corpus([corpus]), 300, 40) == (sentences, queries)
 
 
-def test_too_short_a_corpus(corpus: Path):
+def test_too_short_a_corpus(corpus: Path) -> None:
     with pytest.raises(InputError, match=r"tokens and then 0 sentences with a word, expected 5,000 and 4; give more"):
         draw(Corpus([corpus]), 5000, 4)
 
 
-def test_recall_is_the_share_of_the_ten_nearest(embedder: Embedder, corpus: Path):
+def test_recall_is_the_share_of_the_ten_nearest(embedder: Embedder, corpus: Path) -> None:
     sentences, queries = draw(Corpus([corpus]), 300, 4)
     known = Known(embedder, sentences, np.concatenate(embedder.embed(sentences, layers="top")))
     vectors = np.stack([unit(embedder.embed([query.sentence], layers="top")[0][query.position]) for query in queries])
@@ -73,7 +73,7 @@ def test_recall_is_the_share_of_the_ten_nearest(embedder: Embedder, corpus: Path
         assert truth.recall(words, [[*one[:4], *one[-6:]] for one in best]) == pytest.approx(0.4)
 
 
-def test_a_word_that_is_not_indexed_counts_for_nothing(embedder: Embedder):
+def test_a_word_that_is_not_indexed_counts_for_nothing(embedder: Embedder) -> None:
     sentences, queries = [["a", "bank"], ["b", "c"]], [Query(["no", "zebra"], 1), Query(["A", "Bank"], 1)]
     known = Known(embedder, sentences, np.concatenate(embedder.embed(sentences, layers="top")))
     truth = Truth(known, sentences, queries, unit(known.rows[:2]))
@@ -87,7 +87,7 @@ def test_command(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-):
+) -> None:
     monkeypatch.setattr(search, "load", lambda _: Embedder(tiny_model(softmax=False)))
     monkeypatch.setattr(search, "WARM_UP", 2)
     work = ["--work", str(tmp_path / "work")] if keep else []

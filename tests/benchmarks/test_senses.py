@@ -14,6 +14,7 @@ from benchmarks import senses
 from benchmarks.senses import (
     FOLDER,
     LANGUAGES,
+    Pair,
     auc,
     interval,
     language_of,
@@ -31,16 +32,16 @@ HEADER = "word\tsentence 1\tsentence 2\tlabel\n"
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
-def pairs(request):
+def pairs(request: pytest.FixtureRequest) -> list[Pair]:
     return read_pairs(FOLDER / "sense_pairs" / f"{LANGUAGES[request.param]}.tsv", request.param)
 
 
 @pytest.fixture(scope="module", params=LANGUAGES)
-def natural(request):
+def natural(request: pytest.FixtureRequest) -> list[Pair]:
     return read_sentences(FOLDER / "sense_sentences" / f"{LANGUAGES[request.param]}.tsv", request.param)
 
 
-def test_pairs_are_many_and_balanced(pairs):
+def test_pairs_are_many_and_balanced(pairs: list[Pair]) -> None:
     assert len(pairs) >= 100
     assert 0.4 <= np.mean([pair.same for pair in pairs]) <= 0.6
     for label in (True, False):  # each word, so that no word gives the label away
@@ -50,28 +51,28 @@ def test_pairs_are_many_and_balanced(pairs):
     assert len({pair.word for pair in pairs}) >= 25
 
 
-def test_every_two_sentences_of_a_word_are_a_pair(natural):
+def test_every_two_sentences_of_a_word_are_a_pair(natural: list[Pair]) -> None:
     assert len({pair.word for pair in natural}) == 16
     assert len({occurrence for pair in natural for occurrence in pair.occurrences}) == 160  # none is twice
     assert Counter(pair.same for pair in natural) == {True: 16 * 20, False: 16 * 25}
     assert len(set(natural)) == len(natural)
 
 
-def test_sentences_are_of_natural_length_and_none_is_twice(pairs):
+def test_sentences_are_of_natural_length_and_none_is_twice(pairs: list[Pair]) -> None:
     sentences = [occurrence.tokens for pair in pairs for occurrence in pair.occurrences]
     assert len(set(map(tuple, sentences))) == len(sentences)
     for tokens in sentences:
         assert 6 <= sum(re.search(r"\w", token) is not None for token in tokens) <= 20, tokens
 
 
-def test_the_word_stands_at_its_place(pairs):
+def test_the_word_stands_at_its_place(pairs: list[Pair]) -> None:
     for pair in pairs:
         for occurrence in pair.occurrences:
             assert occurrence.tokens[occurrence.position] == pair.word
             assert "".join(occurrence.tokens).count(pair.word) == 1 or pair.word.isascii()
 
 
-def test_a_file_says_where_it_is_wrong(tmp_path: Path):
+def test_a_file_says_where_it_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     for text, message in [
         ("", f"{path}, line 1: got [], expected the header"),
@@ -108,7 +109,7 @@ def test_a_file_says_where_it_is_wrong(tmp_path: Path):
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2).filter(lambda r: len({s for _, s in r}) == 2))
-def test_auc_is_that_of_a_double_loop(rows):
+def test_auc_is_that_of_a_double_loop(rows: list[tuple[int, bool]]) -> None:
     total = count = 0.0
     for one, one_same in rows:
         for two, two_same in rows:
@@ -119,7 +120,7 @@ def test_auc_is_that_of_a_double_loop(rows):
     assert auc(scores, same) == pytest.approx(total / count, abs=1e-12)
 
 
-def test_interval_is_that_of_drawing_words_one_by_one():
+def test_interval_is_that_of_drawing_words_one_by_one() -> None:
     random = np.random.default_rng(5)
     same, words = np.arange(80) % 2 == 0, [f"w{number // 4}" for number in range(80)]
     scores = random.normal(size=80) + 0.8 * same
@@ -132,7 +133,7 @@ def test_interval_is_that_of_drawing_words_one_by_one():
     assert interval(same.astype(float), same, words) == (1, 1)
 
 
-def test_layer_0_is_blind_and_the_others_are_not(pairs):
+def test_layer_0_is_blind_and_the_others_are_not(pairs: list[Pair]) -> None:
     blind, *others = measure(Embedder(tiny_model(softmax=False)), pairs)
     assert (blind.layer, blind.auc, blind.low, blind.high) == ("0", 0.5, 0.5, 0.5)
     assert (blind.same, blind.different) == (1, 1)
@@ -142,12 +143,12 @@ def test_layer_0_is_blind_and_the_others_are_not(pairs):
         assert max(row.same, row.different) < 1
 
 
-def test_layer_0_is_blind_in_small_batches_without_a_cache(pairs):
+def test_layer_0_is_blind_in_small_batches_without_a_cache(pairs: list[Pair]) -> None:
     embedder = Embedder(tiny_model(softmax=False), batch_tokens=40, cache_mib=0)
     assert measure(embedder, pairs)[0].auc == 0.5
 
 
-def test_similarities_are_cosines(pairs):
+def test_similarities_are_cosines(pairs: list[Pair]) -> None:
     embedder = Embedder(tiny_model(softmax=False))
     found = similarities(embedder, pairs)
     for number in (0, len(pairs) - 1):
@@ -159,7 +160,7 @@ def test_similarities_are_cosines(pairs):
             assert found[layer][number] == pytest.approx(cosine, abs=2e-6)
 
 
-def test_language_comes_from_the_name():
+def test_language_comes_from_the_name() -> None:
     assert language_of("models/English-small") == "en"
     assert language_of("chinese-small") == "zh"
     for name in ("model", "english-and-chinese"):
@@ -168,7 +169,7 @@ def test_language_comes_from_the_name():
             language_of(name)
 
 
-def test_command(monkeypatch, capsys):
+def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(senses, "load", lambda _: Embedder(tiny_model(softmax=False)))
     monkeypatch.setattr(sys, "argv", ["senses", "english-tiny", "--json"])
     senses.main()
@@ -188,7 +189,7 @@ def test_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["senses", "tiny"])
     with pytest.raises(SystemExit, match="2"):
         senses.main()
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("tiny: expected a name with")
-    assert printed.err.count("\n") == 1
+    refusal = capsys.readouterr()
+    assert refusal.out == ""
+    assert refusal.err.startswith("tiny: expected a name with")
+    assert refusal.err.count("\n") == 1

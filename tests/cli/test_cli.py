@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import typer
-from conftest import GOLDEN, refused
+from conftest import GOLDEN, Command, refused
 from tiny import tiny_model, tiny_word_model
 
 import polyseme
 from polyseme.cli.main import app
+from polyseme.embed.layers import LayerChoice
 from polyseme.formats import native
 from polyseme.formats.detect import bundled_names, open_model
 
@@ -39,7 +41,7 @@ def expected(layers: object = "all") -> list[np.ndarray]:
 
 
 class TestEmbed:
-    def test_h5(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_h5(self, run: Command, lines: Path, tmp_path: Path) -> None:
         result = run("embed", lines, "-m", TWO, "-o", tmp_path / "out.h5")
         assert result.code == 0
         assert result.out == ""
@@ -49,26 +51,26 @@ class TestEmbed:
             for number, wanted in enumerate(expected()):
                 np.testing.assert_allclose(file[str(number)], wanted, atol=1e-6)
 
-    def test_npz(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_npz(self, run: Command, lines: Path, tmp_path: Path) -> None:
         run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz", "--layers", "1")
         with np.load(tmp_path / "out.npz") as stored:
             for number, wanted in enumerate(expected(1)):
                 np.testing.assert_allclose(stored[str(number)], wanted, atol=1e-6)
 
-    def test_parquet_a_row_a_token(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_parquet_a_row_a_token(self, run: Command, lines: Path, tmp_path: Path) -> None:
         run("embed", lines, "-m", TWO, "-o", tmp_path / "out.parquet", "--layers", "top", "--dtype", "float16")
         table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
         assert table["token"].to_pylist() == [token for line in LINES for token in line.split()]
         vectors = np.stack([np.array(value, dtype=np.float16) for value in table["vector"].to_pylist()])
         np.testing.assert_allclose(vectors, np.concatenate(expected("top")), atol=2e-3)
 
-    def test_a_vector_a_sentence(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_a_vector_a_sentence(self, run: Command, lines: Path, tmp_path: Path) -> None:
         run("embed", lines, "-m", TWO, "-o", tmp_path / "out.parquet", "--pool", "mean")
         table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
         wanted = polyseme.load(TWO).embed_sentences([line.split() for line in LINES])
         np.testing.assert_allclose(np.array(table["vector"].to_pylist()), wanted, atol=1e-6)
 
-    def test_raw_text_folders_gz_and_other_formats(self, run, tmp_path: Path) -> None:
+    def test_raw_text_folders_gz_and_other_formats(self, run: Command, tmp_path: Path) -> None:
         folder = tmp_path / "corpus"
         folder.mkdir()
         with gzip.open(folder / "a.txt.gz", "wt", encoding="utf-8") as file:
@@ -81,20 +83,20 @@ class TestEmbed:
         assert " ".join(table["token"]) == "The bank was closed . Nobody could say why ! Yes No M K V"
         assert table["name"][-5:] == ["s1", "j", "P1", "P1", "P1"]
 
-    def test_standard_input(self, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_standard_input(self, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The river bank\n")))
         result = run("embed", "-", "-m", TWO, "-o", tmp_path / "out.npz", "--json")
         facts = json.loads(result.out)
         assert (facts["sentences"], facts["tokens"], facts["dim"]) == (1, 3, 16)
 
-    def test_replaced_characters_are_reported(self, run, tmp_path: Path) -> None:
+    def test_replaced_characters_are_reported(self, run: Command, tmp_path: Path) -> None:
         (tmp_path / "bad.txt").write_bytes(b"fine\nThe \xff river\0 bank\n")
         result = run("embed", tmp_path / "bad.txt", "-m", TWO, "-o", tmp_path / "out.npz")
         assert result.code == 0
         assert "1 invalid UTF-8 sequence and 1 NUL replaced by U+FFFD, the first at" in result.err
         assert "bad.txt:2" in result.err
 
-    def test_stateful(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_stateful(self, run: Command, lines: Path, tmp_path: Path) -> None:
         run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz", "--stateful", "--batch-size", "1")
         embedder = polyseme.load(TWO, stateful=True, batch_size=1)
         with np.load(tmp_path / "out.npz") as stored:
@@ -130,7 +132,7 @@ class TestEmbed:
                 np.testing.assert_allclose(stored[str(number)], wanted, atol=1e-6)
         assert not partial.exists()
 
-    def test_resume_notices_that_the_text_has_changed(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_resume_notices_that_the_text_has_changed(self, run: Command, lines: Path, tmp_path: Path) -> None:
         output, partial = tmp_path / "out.npz", tmp_path / "out.npz.partial"
         arguments = ("embed", lines, "-m", TWO, "-o", output)
         run(*arguments)
@@ -158,13 +160,19 @@ class TestEmbed:
         ],
     )
     def test_bad_arguments(
-        self, run, lines: Path, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        run: Command,
+        lines: Path,
+        arguments: list[str],
+        message: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.chdir(tmp_path)
         refused(run("embed", lines, *([] if "-m" in arguments else ["-m", TWO]), *arguments), message)
         assert [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
 
-    def test_bad_input(self, run, tmp_path: Path) -> None:
+    def test_bad_input(self, run: Command, tmp_path: Path) -> None:
         output = ("-m", TWO, "-o", tmp_path / "out.npz")
         (tmp_path / "empty.txt").touch()
         refused(run("embed", tmp_path / "empty.txt", *output), "empty.txt: no sentences")
@@ -176,7 +184,7 @@ class TestEmbed:
         assert not (tmp_path / "out.npz").exists()
         assert not (tmp_path / "out.npz.partial").exists()
 
-    def test_a_run_that_ends_at_bad_input_names_what_it_leaves(self, run, tmp_path: Path) -> None:
+    def test_a_run_that_ends_at_bad_input_names_what_it_leaves(self, run: Command, tmp_path: Path) -> None:
         output = ("-m", TWO, "-o", tmp_path / "out.npz")
         (tmp_path / "blank.txt").write_text("\n" * 5000)
         refused(run("embed", tmp_path / "blank.txt", *output), "blank.txt: no sentences")
@@ -186,13 +194,17 @@ class TestEmbed:
         refused(done, "late.jsonl:5001: 3 where a list")
         refused(done, f"what was done before is in {tmp_path / 'out.npz.partial'}: remove it to begin anew")
 
-    def test_a_pipe_cannot_be_resumed(self, run, tmp_path: Path) -> None:
+    def test_a_pipe_cannot_be_resumed(self, run: Command, tmp_path: Path) -> None:
         refused(run("embed", "-", "-m", TWO, "-o", tmp_path / "out.npz", "--resume"), "standard input: is a pipe, and")
 
-    def test_an_interrupt_says_how_to_go_on(self, run, lines: Path, tmp_path: Path, monkeypatch) -> None:
+    def test_an_interrupt_says_how_to_go_on(
+        self, run: Command, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         whole = polyseme.Embedder.stream
 
-        def stopped(self, sentences, *, layers):
+        def stopped(
+            self: polyseme.Embedder, sentences: Iterable[list[str]], *, layers: LayerChoice
+        ) -> Iterator[np.ndarray]:
             yield next(whole(self, sentences, layers=layers))
             raise KeyboardInterrupt
 
@@ -210,21 +222,21 @@ class TestEmbed:
         (tmp_path / "out.npz").unlink()
         assert "out.npz.partial: nothing is there to resume; beginning anew" in run(*arguments).err
 
-    def test_an_output_among_the_input(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_an_output_among_the_input(self, run: Command, lines: Path, tmp_path: Path) -> None:
         refused(run("embed", tmp_path, "-m", TWO, "-o", tmp_path / "out.npz"), "where it would be read as text")
 
-    def test_a_name_too_long_and_a_name_of_two_lines(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_a_name_too_long_and_a_name_of_two_lines(self, run: Command, lines: Path, tmp_path: Path) -> None:
         refused(run("embed", lines, "-m", "x" * 300, "-o", tmp_path / "out.npz"), "x: File name too long")
         refused(run("embed", "x" * 300, "-m", TWO, "-o", tmp_path / "out.npz"), "x: File name too long")
         refused(run("embed", "two\nlines.txt", "-m", TWO, "-o", tmp_path / "out.npz"), "two lines.txt: no such file")
 
-    def test_words_as_input_with_their_vocabulary_apart(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_words_as_input_with_their_vocabulary_apart(self, run: Command, lines: Path, tmp_path: Path) -> None:
         native.write(tiny_word_model(), tmp_path / "words")
         arguments = ("embed", lines, "-m", tmp_path / "words", "-o", tmp_path / "out.npz")
         assert run(*arguments).code == 0
         refused(run(*arguments, "--vocabulary", lines), "carries its own vocabulary; leave it out")
 
-    def test_an_existing_output(self, run, lines: Path, tmp_path: Path) -> None:
+    def test_an_existing_output(self, run: Command, lines: Path, tmp_path: Path) -> None:
         (tmp_path / "out.npz").write_text("precious")
         refused(run("embed", lines, "-m", TWO, "-o", tmp_path / "out.npz"), "out.npz: exists already")
         assert (tmp_path / "out.npz").read_text() == "precious"
@@ -256,35 +268,35 @@ class TestEmbed:
 
 
 class TestInfo:
-    def test_text_and_json(self, run) -> None:
+    def test_text_and_json(self, run: Command) -> None:
         shown = run("info", TWO)
         assert shown.code == 0
         assert "bilm-hdf5" in shown.out
         facts = json.loads(run("info", TWO, "--json").out)
         assert (facts["layers"], facts["dim"], facts["parameters"]) == (3, 16, 11_972)
 
-    def test_without_a_model_it_names_those_in_the_box(self, run) -> None:
+    def test_without_a_model_it_names_those_in_the_box(self, run: Command) -> None:
         names = json.loads(run("info", "--json").out)
         assert names == bundled_names()
         assert run("info").out.split() == names
 
-    def test_options_elsewhere(self, run, tmp_path: Path) -> None:
+    def test_options_elsewhere(self, run: Command, tmp_path: Path) -> None:
         shutil.copy(TWO / "weights.hdf5", tmp_path)
         refused(run("info", tmp_path / "weights.hdf5"), "weights without options")
         assert run("info", tmp_path / "weights.hdf5", "--options", TWO / "options.json").code == 0
 
     @pytest.mark.parametrize("name", ["tf_checkpoint/model", "many_langs/words_and_characters"])
-    def test_other_formats(self, run, name: str) -> None:
+    def test_other_formats(self, run: Command, name: str) -> None:
         assert json.loads(run("info", GOLDEN / name, "--json").out)["layers"] == 3
 
 
 class TestConvert:
-    def test_there_and_back(self, run, tmp_path: Path) -> None:
+    def test_there_and_back(self, run: Command, tmp_path: Path) -> None:
         assert run("convert", TWO, tmp_path / "native").code == 0
         assert run("convert", tmp_path / "native", tmp_path / "back", "--to", "hdf5").code == 0
         assert open_model(tmp_path / "back").fingerprint() == open_model(TWO).fingerprint()
 
-    def test_refusals(self, run, tmp_path: Path) -> None:
+    def test_refusals(self, run: Command, tmp_path: Path) -> None:
         native.write(open_model(TWO), tmp_path / "native")
         refused(run("convert", TWO, tmp_path / "native"), "native: exists already")
         many = GOLDEN / "many_langs/words_and_characters"
@@ -293,11 +305,11 @@ class TestConvert:
         refused(rounded, "HDF5 weights are float32, not int8; leave out --weights, or --to hdf5")
         assert not (tmp_path / "no").exists()
 
-    def test_rounded_weights(self, run, tmp_path: Path) -> None:
+    def test_rounded_weights(self, run: Command, tmp_path: Path) -> None:
         assert run("convert", TWO, tmp_path / "small", "--weights", "bfloat16").code == 0
         assert open_model(tmp_path / "small").config == open_model(TWO).config
 
-    def test_word_vectors(self, run, tmp_path: Path) -> None:
+    def test_word_vectors(self, run: Command, tmp_path: Path) -> None:
         glove = tmp_path / "glove.txt"
         glove.write_text("the 0.5 -1\nat name@domain.com 2 3\n", encoding="utf-8")
         done = run("convert", glove, tmp_path / "glove", "--to", "vectors")
@@ -308,7 +320,7 @@ class TestConvert:
 
 
 class TestMain:
-    def test_version_and_help(self, run) -> None:
+    def test_version_and_help(self, run: Command) -> None:
         assert run("--version").out == f"polyseme {polyseme.__version__}\n"
         shown = run("--help").out
         for command in ("embed", "info", "convert"):
@@ -316,18 +328,18 @@ class TestMain:
             page = run(command, "--help").out
             assert "Example: polyseme" in page
 
-    def test_usage_errors(self, run) -> None:
+    def test_usage_errors(self, run: Command) -> None:
         refused(run("embed", "--frobnicate"), "No such option: --frobnicate")
         refused(run("embed", "a.txt", "-m", "m", "-o", "o.npz", "--pool", "median"), "'median' is not one of")
         refused(run("nonsense"), "No such command 'nonsense'")
         refused(run("train", "a.txt", "-o", "m", "--epochs", "ten"), "as an integer; got 'ten'; see ")
 
-    def test_nothing_asked(self, run) -> None:
+    def test_nothing_asked(self, run: Command) -> None:
         given = run()
         assert given.out.strip().startswith("Usage: ")
         assert (given.code, given.err) == (2, "")
 
-    def test_help_is_shown_as_it_is_written(self, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_help_is_shown_as_it_is_written(self, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         """Words in brackets are no colours, and <UNK> is no HTML."""
         monkeypatch.setenv("COLUMNS", "10000")
 

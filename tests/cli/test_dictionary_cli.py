@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from conftest import refused
+from conftest import Command, refused
 from tiny import tiny_model
 
 import polyseme
@@ -38,7 +38,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_a_model_of_names(run, novel: Path, zh: tuple[object, ...], tmp_path: Path) -> None:
+def test_a_model_of_names(run: Command, novel: Path, zh: tuple[object, ...], tmp_path: Path) -> None:
     novel.write_text(NOVEL * 20, encoding="utf-8")
     model = tmp_path / "names-model"
     assert run("train", novel, "-o", model, *zh, *MINI).code == 0
@@ -55,14 +55,14 @@ def test_a_model_of_names(run, novel: Path, zh: tuple[object, ...], tmp_path: Pa
     assert found == [one._asdict() for one in cut]
 
 
-def test_embedding(run, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
+def test_embedding(run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
     arguments = ("embed", novel, "-m", model, "-o", tmp_path / "out.parquet", "--layers", "top")
     run(*arguments, *zh)
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet")["token"].to_pylist() == [*TOKENS[0], *TOKENS[1]]
 
 
 def test_an_interrupted_embedding_goes_on_with_the_same_words_alone(
-    run, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("embed", novel, "-m", model, "-o", tmp_path / "out.npz", *zh)
     with monkeypatch.context() as patch:
@@ -74,7 +74,7 @@ def test_an_interrupted_embedding_goes_on_with_the_same_words_alone(
 
 
 def test_an_index_cuts_queries_with_the_words_it_was_built_with(
-    run, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path
+    run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path
 ) -> None:
     index = tmp_path / "index"
     run("index", novel, "-m", model, "-o", index, *zh)
@@ -87,13 +87,13 @@ def test_an_index_cuts_queries_with_the_words_it_was_built_with(
     refused(run("index", novel, "-m", model, "-o", index, "--append", *zh[:2]), "was built with another dictionary")
 
 
-def test_change(run, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
+def test_change(run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("玄德笑曰。", encoding="utf-8")
     found = json.loads(run("change", "玄德", novel, tmp_path / "other.txt", "-m", model, *zh, "--json").out)
     assert [(one["word"], one["old"], one["new"]) for one in found] == [("玄德", 2, 1)]
 
 
-def test_refusals(run, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
+def test_refusals(run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
     names = zh[2:]
     refused(
         run("index", novel, "-m", model, "-o", tmp_path / "index", *names), "a dictionary is for the tokenizer 'zh'"

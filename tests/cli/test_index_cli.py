@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import refused
+from conftest import Command, refused
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -25,7 +25,7 @@ def text(tmp_path: Path) -> Path:
     return tmp_path / "text.txt"
 
 
-def test_from_text_to_the_nearest_contexts(run, model: Path, text: Path, tmp_path: Path) -> None:
+def test_from_text_to_the_nearest_contexts(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     built = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--json")
     assert json.loads(built.out)["occurrences"] == 24
@@ -46,7 +46,7 @@ def test_from_text_to_the_nearest_contexts(run, model: Path, text: Path, tmp_pat
 
 
 def test_a_model_in_two_places_is_found_again(
-    run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights, options = tmp_path / "weights", tmp_path / "options"
     bilm_hdf5.write(tiny_model(), weights)
@@ -67,14 +67,14 @@ def test_a_model_in_two_places_is_found_again(
     assert "in 10 occurrences" in induced.out, induced.err
 
 
-def test_what_was_not_text_is_told(run, model: Path, tmp_path: Path) -> None:
+def test_what_was_not_text_is_told(run: Command, model: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"The b\xffnk of the river .\n" * 2)
     told = "2 invalid UTF-8 sequences replaced by U+FFFD, the first at "
     assert told in run("index", tmp_path / "text.txt", "-m", model, "-o", tmp_path / "index").err
     assert told in run("score", model, tmp_path / "text.txt").err
 
 
-def test_names_that_are_not_utf_8(run, model: Path, tmp_path: Path) -> None:
+def test_names_that_are_not_utf_8(run: Command, model: Path, tmp_path: Path) -> None:
     text, moved = tmp_path / "caf\udce9.txt", tmp_path / "m\udce9"
     text.write_text("a play\n")
     model.rename(moved)
@@ -82,7 +82,9 @@ def test_names_that_are_not_utf_8(run, model: Path, tmp_path: Path) -> None:
     assert "[play]" in run("nearest", tmp_path / "index", "a [play]").out
 
 
-def test_a_folder_of_ones_own_comes_before_the_box(run, model: Path, text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_folder_of_ones_own_comes_before_the_box(
+    run: Command, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     model.rename("english-small")
     run("index", text, "-m", "english-small", "-o", "index")
@@ -90,7 +92,9 @@ def test_a_folder_of_ones_own_comes_before_the_box(run, model: Path, text: Path,
     assert run("nearest", tmp_path / "index", "a [play]", "-k", 1).code == 0
 
 
-def test_an_interrupt_says_what_is_kept(run, model: Path, text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_an_interrupt_says_what_is_kept(
+    run: Command, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stopped(self: Embedder, sentences: object, *, layers: object) -> None:
         raise KeyboardInterrupt
 
@@ -100,13 +104,13 @@ def test_an_interrupt_says_what_is_kept(run, model: Path, text: Path, tmp_path: 
     assert not (tmp_path / "index.partial").exists()
 
 
-def test_no_other_word(run, model: Path, text: Path, tmp_path: Path) -> None:
+def test_no_other_word(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index", "--word", "bank")
     found = run("nearest", tmp_path / "index", "a [bank]", "--words", "other")
     refused(found, "no occurrence of another word than 'bank'; leave out --words, or index more text")
 
 
-def test_words_side_by_side(run, model: Path, text: Path, tmp_path: Path) -> None:
+def test_words_side_by_side(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index")
     (tmp_path / "vectors.txt").write_text("play 1 0.5\nbank 1 0.4\nriver -1 0.25\n", encoding="utf-8")
     given = ("--index", tmp_path / "index", "--least", 1, "--vectors", tmp_path / "vectors.txt", "-k", 2)
@@ -120,7 +124,7 @@ def test_words_side_by_side(run, model: Path, text: Path, tmp_path: Path) -> Non
     assert "river" not in dict(output)
 
 
-def test_refusals(run, model: Path, text: Path, tmp_path: Path) -> None:
+def test_refusals(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     refused(run("nearest", index, "a [play]"), "no index is here")
     run("index", text, "-m", model, "-o", index)

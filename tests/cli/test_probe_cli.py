@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN, refused
+from conftest import GOLDEN, Command, refused
 
 from polyseme.cli import progress
 
@@ -26,7 +26,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_and_a_chart(run, text: Path, tmp_path: Path) -> None:
+def test_a_table_and_a_chart(run: Command, text: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     result = run("probe", MODEL, "--train", text, "--test", text, "--plot", tmp_path / "layers.svg")
     assert result.code == 0
@@ -39,7 +39,7 @@ def test_a_table_and_a_chart(run, text: Path, tmp_path: Path) -> None:
     assert "most frequent upos of each word (100.0%)" in (tmp_path / "layers.svg").read_text()
 
 
-def test_json_and_notes(run, text: Path, tmp_path: Path) -> None:
+def test_json_and_notes(run: Command, text: Path, tmp_path: Path) -> None:
     test = tmp_path / "test.conllu"
     test.write_text("1\tThe\t_\tDET\t_\t_\t_\t_\t_\t_\n2\tbank\t_\tX\t_\t_\t_\t_\t_\t_\n", encoding="utf-8")
     result = run("probe", MODEL, "--train", text, "--test", test, "--most", "10", "--json")
@@ -64,11 +64,11 @@ def test_json_and_notes(run, text: Path, tmp_path: Path) -> None:
         (["--most", "0"], "--most"),
     ],
 )
-def test_refusals(run, text: Path, options: list[str], message: str) -> None:
+def test_refusals(run: Command, text: Path, options: list[str], message: str) -> None:
     refused(run("probe", MODEL, "--train", text, "--test", text, *options), message)
 
 
-def test_a_damaged_line_is_named(run, text: Path, tmp_path: Path) -> None:
+def test_a_damaged_line_is_named(run: Command, text: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.conllu"
     bad.write_text("1\tThe\tDET\n", encoding="utf-8")
     result = run("probe", MODEL, "--train", text, "--test", bad)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN, refused
+from conftest import GOLDEN, Command, refused
 from tiny import tiny_model
 
 from polyseme.formats import native
@@ -29,13 +29,13 @@ def model(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def index(run, texts: tuple[Path, Path], model: Path, tmp_path: Path) -> Path:
+def index(run: Command, texts: tuple[Path, Path], model: Path, tmp_path: Path) -> Path:
     assert run("index", texts[0], "-m", model, "-o", tmp_path / "index").code == 0
     return tmp_path / "index"
 
 
 class TestInduce:
-    def test_printed(self, run, index: Path) -> None:
+    def test_printed(self, run: Command, index: Path) -> None:
         result = run("senses", "induce", "bank", "--index", index, "--senses", 2, "-k", 1)
         assert result.code == 0
         lines = result.out.splitlines()
@@ -46,14 +46,14 @@ class TestInduce:
             "The [bank] by the river",
         }
 
-    def test_json(self, run, index: Path) -> None:
+    def test_json(self, run: Command, index: Path) -> None:
         found = json.loads(run("senses", "induce", "bank", "--index", index, "--senses", 2, "--json").out)
         assert (found["word"], found["occurrences"], found["labels"]) == ("bank", 12, "substitutes")
         assert [sense["share"] for sense in found["senses"]] == [0.5, 0.5]
         example = found["senses"][0]["examples"][0]
         assert example["sentence"][example["position"]] == example["word"] == "bank"
 
-    def test_plot(self, run, index: Path, tmp_path: Path) -> None:
+    def test_plot(self, run: Command, index: Path, tmp_path: Path) -> None:
         assert (
             run("senses", "induce", "bank", "--index", index, "--senses", 2, "--plot", tmp_path / "map.svg").code == 0
         )
@@ -62,14 +62,14 @@ class TestInduce:
         assert "[bank] of the water" in drawn
         refused(run("senses", "induce", "bank", "--index", index, "--plot", tmp_path / "map.txt"), "map.txt")
 
-    def test_a_model_without_a_softmax_says_so(self, run, texts: tuple[Path, Path], tmp_path: Path) -> None:
+    def test_a_model_without_a_softmax_says_so(self, run: Command, texts: tuple[Path, Path], tmp_path: Path) -> None:
         run("index", texts[0], "-m", TWO, "-o", tmp_path / "plain")
         result = run("senses", "induce", "bank", "--index", tmp_path / "plain", "--senses", 1)
         assert result.code == 0
         assert "the model has no softmax, so words of the text that stand nearest label a sense" in result.err
         assert result.out.startswith("bank: 1 sense in 12 occurrences\n")
 
-    def test_refusals(self, run, index: Path, tmp_path: Path) -> None:
+    def test_refusals(self, run: Command, index: Path, tmp_path: Path) -> None:
         refused(run("senses", "induce", "zebra", "--index", index), "no occurrence of 'zebra'")
         refused(run("senses", "induce", "cards", "--index", index), "'cards' stands only 6 times in it, at least 10")
         refused(run("senses", "induce", "bank", "--index", tmp_path), "no index is here")
@@ -89,7 +89,7 @@ class TestEvaluate:
         )
         return path
 
-    def test_printed(self, run, tagged: Path) -> None:
+    def test_printed(self, run: Command, tagged: Path) -> None:
         result = run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO)
         assert result.code == 0
         lines = [line.rsplit(maxsplit=1) for line in result.out.splitlines()]
@@ -97,13 +97,13 @@ class TestEvaluate:
         assert lines[-1][1] == "66.67%"
         assert "3 words, 0 without a sense left out; 0.0% not in the training text" in result.err
 
-    def test_json(self, run, tagged: Path) -> None:
+    def test_json(self, run: Command, tagged: Path) -> None:
         found = json.loads(run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "--json").out)
         assert list(found["layers"]) == ["0", "1", "2", "mean"]
         assert found["layers"]["2"] == 1
         assert (found["instances"], found["trained"], found["backed_off"]) == (3, 3, 0)
 
-    def test_refusals(self, run, tagged: Path, tmp_path: Path) -> None:
+    def test_refusals(self, run: Command, tagged: Path, tmp_path: Path) -> None:
         damaged = tmp_path / "damaged.jsonl"
         damaged.write_text(tagged.read_text() + '{"tokens": ["a"]\n')
         refused(run("senses", "evaluate", "--train", damaged, "--test", tagged, "-m", TWO), "damaged.jsonl:4: not JSON")
@@ -118,7 +118,7 @@ class TestEvaluate:
 
 
 class TestChange:
-    def test_texts(self, run, texts: tuple[Path, Path]) -> None:
+    def test_texts(self, run: Command, texts: tuple[Path, Path]) -> None:
         result = run("change", "bank", "Play", "cards", *texts, "-m", TWO)
         assert result.code == 0
         header, *rows = (line.split() for line in result.out.splitlines())
@@ -127,21 +127,21 @@ class TestChange:
         assert float(rows[0][1]) >= float(rows[1][1]) > 0
         assert result.err == "polyseme: not in both texts: cards\n"
 
-    def test_all_words_as_json(self, run, texts: tuple[Path, Path]) -> None:
+    def test_all_words_as_json(self, run: Command, texts: tuple[Path, Path]) -> None:
         found = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "--json").out)
         assert {one["word"] for one in found} == {"the", "bank", "of", "a", "play"}
         assert list(found[0]) == ["word", "apd", "prt", "old", "new"]
         first = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "-k", 1, "--json").out)
         assert first == found[:1]
 
-    def test_plot(self, run, texts: tuple[Path, Path], tmp_path: Path) -> None:
+    def test_plot(self, run: Command, texts: tuple[Path, Path], tmp_path: Path) -> None:
         assert run("change", "bank", "play", *texts, "-m", TWO, "--plot", tmp_path / "change.svg").code == 0
         drawn = (tmp_path / "change.svg").read_text()
         for text in ("Change from old.txt to new.txt", "bank", "play", "APD"):
             assert text in drawn
         refused(run("change", "bank", *texts, "-m", TWO, "--plot", tmp_path / "change.txt"), "change.txt")
 
-    def test_indexes(self, run, texts: tuple[Path, Path], index: Path, model: Path, tmp_path: Path) -> None:
+    def test_indexes(self, run: Command, texts: tuple[Path, Path], index: Path, model: Path, tmp_path: Path) -> None:
         run("index", texts[1], "-m", model, "-o", tmp_path / "index2")
         by_index = json.loads(run("change", "bank", index, tmp_path / "index2", "--json").out)
         by_text = json.loads(run("change", "bank", *texts, "-m", model, "--json").out)
@@ -149,11 +149,11 @@ class TestChange:
         assert by_index[0]["old"] == by_text[0]["old"] == 12
         refused(run("change", "bank", index, texts[1], "-m", model), "one is an index and the other is not")
 
-    def test_options_of_texts_with_indexes(self, run, index: Path) -> None:
+    def test_options_of_texts_with_indexes(self, run: Command, index: Path) -> None:
         for option, value in (("-m", "english-small"), ("--tokenize", "en")):
             refused(run("change", "play", index, index, option, value), "is for texts, and")
 
-    def test_refusals(self, run, texts: tuple[Path, Path]) -> None:
+    def test_refusals(self, run: Command, texts: tuple[Path, Path]) -> None:
         refused(run("change", "bank"), "give two texts or two indexes after the words: polyseme change WORD... OLD NEW")
         refused(run("change", "bank", *texts), "texts need a model to embed them with; give one with -m")
         refused(run("change", "zebra", *texts, "-m", TWO), "none of the words stands in both texts")

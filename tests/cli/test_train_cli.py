@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from chains import Chain, write
-from conftest import refused
+from conftest import Command, refused
 
 CHAIN = Chain()
 MINI = (
@@ -21,7 +21,7 @@ def text(tmp_path: Path) -> Path:
     return write(tmp_path / "text.txt", CHAIN.sentences(200, seed=1))
 
 
-def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_path: Path) -> None:
+def test_from_text_to_perplexity_scores_and_substitutes(run: Command, text: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     done = run("train", text, "-o", model, *MINI, "--json")
     assert done.code == 0
@@ -66,7 +66,7 @@ def test_from_text_to_perplexity_scores_and_substitutes(run, text: Path, tmp_pat
     refused(run("substitutes", model, "no brackets"), "has no one word in brackets")
 
 
-def test_gzip_folders_and_heldout_text(run, tmp_path: Path) -> None:
+def test_gzip_folders_and_heldout_text(run: Command, tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     write(folder / "a.txt", CHAIN.sentences(80, seed=1))
@@ -79,7 +79,7 @@ def test_gzip_folders_and_heldout_text(run, tmp_path: Path) -> None:
     assert "zebra" in (tmp_path / "model" / "vocabulary.txt").read_text().split()
 
 
-def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Path) -> None:
+def test_bad_input_is_one_line_and_leaves_nothing(run: Command, text: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     empty = write(tmp_path / "empty.txt", [])
     refused(run("train", empty, "-o", model, *MINI), "empty.txt: no sentences; give text with at least one word")
@@ -132,19 +132,19 @@ def test_bad_input_is_one_line_and_leaves_nothing(run, text: Path, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "rare.txt", "single.txt", "text.txt"]
 
 
-def test_a_line_of_a_million_characters(run, tmp_path: Path) -> None:
+def test_a_line_of_a_million_characters(run: Command, tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_text("ba " * 150_000 + "x" * 550_000 + "\n" + "ba ce\n" * 40)
     done = run("train", path, "-o", tmp_path / "model", *MINI, "--updates", 3)
     assert done.code == 0, done.err
 
 
-def test_an_evaluated_model_must_have_a_softmax(run, golden: Path, text: Path) -> None:
+def test_an_evaluated_model_must_have_a_softmax(run: Command, golden: Path, text: Path) -> None:
     refused(run("evaluate", golden / "allennlp" / "two_layers", text), "has no softmax, so it has no perplexity; give")
     refused(run("evaluate", "english-small", text, "--device", "toaster"), "device 'toaster' cannot be used")
 
 
-def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
+def test_every_setting_is_an_option_described_beside_its_field(run: Command) -> None:
     from polyseme.train.lm.settings import GROUPS, LmSettings
 
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(LmSettings.model_fields)
@@ -156,7 +156,7 @@ def test_every_setting_is_an_option_described_beside_its_field(run) -> None:
         assert "--" + name.replace("_", "-") in shown
 
 
-def test_the_model_says_how_its_text_was_cut(run, tmp_path: Path) -> None:
+def test_the_model_says_how_its_text_was_cut(run: Command, tmp_path: Path) -> None:
     text, model = tmp_path / "raw.txt", tmp_path / "model"
     text.write_text("He can't see the river bank. It's late! " * 40)
     run("train", text, "-o", model, *MINI, "--tokenize", "en")

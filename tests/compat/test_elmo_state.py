@@ -1,5 +1,6 @@
 """States that AllenNLP's `Elmo` saved are loaded, names and all."""
 
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -98,7 +99,7 @@ def test_cached_words_are_taken_over() -> None:
         Elmo(*FILES, 2).load_state_dict(state)
 
 
-def test_a_softmax_is_left_out(tmp_path) -> None:
+def test_a_softmax_is_left_out(tmp_path: Path) -> None:
     """It would be a parameter that never gets a gradient, which distributed training refuses."""
     model = open_model(GOLDEN / "tf_checkpoint" / "model")
     assert model.bilm.softmax is not None

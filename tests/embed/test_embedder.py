@@ -1,5 +1,7 @@
 import copy
 import pickle
+from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from tiny import WORDS, tiny_model, tiny_word_model
 
 import polyseme
 from polyseme import Embedder, ScalarMix
+from polyseme.embed.layers import LayerChoice
 from polyseme.errors import InputError
 from polyseme.models.model import Model
 
@@ -25,12 +28,14 @@ def plain(model: Model, sentence: list[str]) -> np.ndarray:
     ids = np.concatenate([model.indexer.boundaries[:1], model.indexer.ids(sentence), model.indexer.boundaries[1:]])
     with torch.no_grad():
         layers = model.bilm(torch.from_numpy(ids)[None], torch.tensor([len(ids)]))
-    return layers[:, 0, 1:-1].numpy()
+    return np.asarray(layers[:, 0, 1:-1])
 
 
 @given(sentences, st.integers(1, 40), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
-def test_the_same_vectors_whatever_the_batch(given_sentences: list[list[str]], batch_tokens: int, random) -> None:
+def test_the_same_vectors_whatever_the_batch(
+    given_sentences: list[list[str]], batch_tokens: int, random: Random
+) -> None:
     """Promise 1: order, neighbours, batch and cache do not show."""
     embedder = Embedder(MODEL, batch_tokens=batch_tokens, cache_mib=random.choice([0, 1]))
     order = list(range(len(given_sentences)))
@@ -62,7 +67,7 @@ def test_layer_choices() -> None:
     mix = ScalarMix(3, initial_weights=[0.1, -1.0, 2.0])
     mix.gamma.data.fill_(1.5)
     shares = mix.shares().detach().numpy()
-    choices = {
+    choices: dict[LayerChoice, list[np.ndarray]] = {
         "top": [array[-1] for array in layers],
         "mean": [array.mean(axis=0) for array in layers],
         0: [array[0] for array in layers],
@@ -120,7 +125,7 @@ def test_sentence_vectors_count_no_padding() -> None:
 def test_streams_lazily() -> None:
     read = 0
 
-    def source():
+    def source() -> Iterator[list[str]]:
         nonlocal read
         for number in range(10_000):
             read += 1
@@ -256,7 +261,7 @@ class TestLanguageModel:
 def test_settings_that_cannot_be() -> None:
     for name in ("batch_size", "batch_tokens"):
         with pytest.raises(InputError, match=f"{name} is 0, expected at least 1"):
-            Embedder(MODEL, **{name: 0})
+            Embedder(MODEL, **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(InputError, match="cache_mib is -1, expected at least 0"):
         Embedder(MODEL, cache_mib=-1)
     with pytest.raises(InputError, match="k is 0, expected how many words"):

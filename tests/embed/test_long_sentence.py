@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import resource, sys
 from pathlib import Path
@@ -27,7 +29,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
-def test_a_sentence_of_100_000_tokens_embeds_within_4_gib(request) -> None:
+def test_a_sentence_of_100_000_tokens_embeds_within_4_gib(request: pytest.FixtureRequest) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(request.config.rootpath / "tests")],
         capture_output=True,

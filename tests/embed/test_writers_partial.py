@@ -10,7 +10,7 @@ import pytest
 from writer_cases import SETTINGS, SUFFIXES, read, record, same
 
 from polyseme.embed.writers import Record, VectorWriter, open_writer
-from polyseme.embed.writers.partial import PartialFolder
+from polyseme.embed.writers.partial import JSON, PartialFolder
 from polyseme.errors import InputError, OutputError
 
 
@@ -287,9 +287,9 @@ def test_blank_sentences_alone_are_not_kept(tmp_path: Path) -> None:
 
 def test_of_many_files_the_one_that_changed_is_named(tmp_path: Path) -> None:
     out = tmp_path / "out.npz"
-    files = [[f"corpus/file-{number}.txt", number] for number in range(300)]
+    files: list[list[JSON]] = [[f"corpus/file-{number}.txt", number] for number in range(300)]
     write_until_stopped(open_writer(out, settings={"text": files}), 2)
-    changed = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
+    changed: list[list[JSON]] = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
     with pytest.raises(InputError) as caught:
         open_writer(out, settings={"text": changed}, resume=True)
     assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] now' in str(

@@ -127,7 +127,12 @@ def test_round_trips_are_exact(source: Path, tmp_path: Path) -> None:
 def test_looking_for_an_array_does_not_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     plain = bilm_hdf5.Hdf5Weights.__getitem__
-    monkeypatch.setattr(bilm_hdf5.Hdf5Weights, "__getitem__", lambda self, name: read.append(name) or plain(self, name))
+
+    def watched(self: bilm_hdf5.Hdf5Weights, name: str) -> torch.Tensor:
+        read.append(name)
+        return plain(self, name)
+
+    monkeypatch.setattr(bilm_hdf5.Hdf5Weights, "__getitem__", watched)
     open_model(TWO)
     assert read
     assert len(read) == len(set(read))

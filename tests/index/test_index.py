@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ class TestNearest:
             ({"position": "bank"}, "position is 'bank', expected the number of a token, from 0"),
         ],
     )
-    def test_what_cannot_be_asked(self, index: OccurrenceIndex, options: dict[str, int], message: str) -> None:
+    def test_what_cannot_be_asked(self, index: OccurrenceIndex, options: dict[str, Any], message: str) -> None:
         with pytest.raises(InputError, match=message):
             index.nearest(QUERY, **{"position": 1, **options})
 
@@ -151,7 +152,8 @@ class TestNearest:
     ) -> None:
         draw = np.random.default_rng(1)
         centres = draw.standard_normal((50, 32))
-        rows = vectors.unit(centres[draw.integers(50, size=12_000)] + draw.standard_normal((12_000, 32)) * 0.3)
+        spread = centres[draw.integers(50, size=12_000)] + draw.standard_normal((12_000, 32)) * 0.3
+        rows = vectors.unit(spread.astype(np.float32))
         monkeypatch.setattr(vectors, "_CLUSTERED", 10_000)
         found = vectors.build(rows.astype(np.float16), compression)  # type: ignore[arg-type]
         assert found.nlist == 109
@@ -184,7 +186,9 @@ class TestBuilding:
         self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for stateful, expected in ((False, [SENTENCES[3]] * 4), (True, SENTENCES)):
-            embedder, seen, advanced = Embedder(tiny_model(), stateful=stateful), [], []
+            embedder = Embedder(tiny_model(), stateful=stateful)
+            seen: list[list[str]] = []
+            advanced: list[int] = []
             stream = embedder.stream
 
             def watched(sentences, *, layers, stream=stream, seen=seen):  # type: ignore[no-untyped-def]
@@ -196,7 +200,7 @@ class TestBuilding:
                 Corpus([text]),
                 tmp_path / f"chosen-{stateful}",
                 words=["Bank"],
-                advance=lambda tokens, _, advanced=advanced: advanced.append(tokens),
+                advance=lambda tokens, _, advanced=advanced: advanced.append(tokens),  # type: ignore[misc]
             )
             assert len(built) == 4
             assert seen == expected
@@ -287,7 +291,9 @@ class TestBuilding:
             OccurrenceIndex.build(embedder, Corpus([text]), "/")
 
     @pytest.mark.parametrize("failing", [1, 2])
-    def test_a_full_disk(self, failing: int, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch) -> None:
+    def test_a_full_disk(
+        self, failing: int, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Faiss has an error of its own for it."""
         writes = iter(range(1, 100))
         plain = vectors.write

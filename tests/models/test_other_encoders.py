@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from polyseme.models.encoders import ContextEncoder
-from polyseme.models.gated_cnn_encoder import GatedCnnEncoder
+from polyseme.models.gated_cnn_encoder import GatedCnnEncoder, GatedConvolution
 from polyseme.models.gru_encoder import GruEncoder
 from polyseme.nn.packing import Packing
 
@@ -56,9 +56,11 @@ def test_gru_goes_on_from_a_state() -> None:
 
 def test_gated_convolution_is_the_plain_formula() -> None:
     encoder = _encoder("gated-cnn")
+    assert isinstance(encoder, GatedCnnEncoder)
     tokens = torch.randn(5, DIM)
     layers, _ = encoder(tokens, Packing.of([5]))
     layer = encoder.forward_layers[0]
+    assert isinstance(layer, GatedConvolution)
     padded = torch.cat([torch.zeros(2, DIM), tokens])
     for place in range(5):
         window = torch.cat([padded[place + 2], padded[place + 1], padded[place]])  # this token first, then the past

@@ -1,5 +1,7 @@
 """Gradients written by hand are not differentiated again: that is an error, never a wrong number."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from polyseme.nn.packing import Packing
 from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax
 
+Make = Callable[[], tuple[Tensor, Tensor]]
 MESSAGE = "second derivatives are asked for"
 
 
@@ -51,7 +54,7 @@ def sampled() -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("make", [lstm, characters, full, sampled])
 @pytest.mark.parametrize("outer", ["linear", "squared"])
-def test_a_penalty_on_a_gradient_is_refused(make, outer: str) -> None:
+def test_a_penalty_on_a_gradient_is_refused(make: Make, outer: str) -> None:
     """With a linear loss the gradient that comes in is a constant, and the penalty would count for nothing."""
     if make in (lstm, characters) and not available("float32"):
         pytest.skip("no kernel on this machine, so torch differentiates")
@@ -63,7 +66,7 @@ def test_a_penalty_on_a_gradient_is_refused(make, outer: str) -> None:
 
 
 @pytest.mark.parametrize("make", [lstm, characters, full, sampled])
-def test_a_graph_that_nobody_uses_changes_nothing(make) -> None:
+def test_a_graph_that_nobody_uses_changes_nothing(make: Make) -> None:
     loss, leaf = make()
     (plain,) = torch.autograd.grad(loss, leaf, retain_graph=True)
     (kept,) = torch.autograd.grad(loss, leaf, create_graph=True)

@@ -103,8 +103,8 @@ def test_tiles_of_the_logits_add_up(layer: Softmax, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(("dim", "cutoffs"), [(64, (5, 10, 20, 30)), (8, (10, 20)), (16, (10, 25)), (2, (5, 10, 20))])
 def test_no_cluster_is_without_width(dim: int, cutoffs: tuple[int, ...]) -> None:
     layer = AdaptiveSoftmax(dim, WORDS, cutoffs)
-    for narrow, _ in layer.clusters.tail:
-        assert narrow.weight.shape[0] >= 1
+    for cluster in layer.clusters.tail:
+        assert cluster.get_parameter("0.weight").shape[0] >= 1
 
 
 def test_adaptive_probabilities_sum_to_one_and_are_the_same_asked_either_way() -> None:
@@ -126,7 +126,7 @@ def test_adaptive_probabilities_sum_to_one_and_are_the_same_asked_either_way() -
         torch.testing.assert_close(got, parameter.grad, rtol=1e-4, atol=1e-5)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert layer.nll(states, targets).item() == pytest.approx(-single.sum().item(), rel=2e-2)
-    widths = [cluster[0].weight.shape[0] for cluster in layer.clusters.tail]
+    widths = [cluster.get_parameter("0.weight").shape[0] for cluster in layer.clusters.tail]
     assert widths == [4, 1]
 
 
@@ -144,7 +144,7 @@ class NoDoubles(TorchDispatchMode):
 def test_devices_without_float64() -> None:
     """Shapes and number types alone: there is no such device here."""
     negatives = Negatives.draw(12, WORDS, np.random.default_rng(0))
-    with FakeTensorMode(), NoDoubles():
+    with FakeTensorMode(), NoDoubles():  # type: ignore[no-untyped-call]
         ranks = torch.arange(WORDS, device="mps")
         for found in (negatives.log_expected_count(ranks), sampled_softmax.log_uniform(ranks, WORDS)):
             assert (found.dtype, found.device.type, found.shape) == (torch.float32, "mps", (WORDS,))

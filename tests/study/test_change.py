@@ -1,5 +1,6 @@
 """Change of words beside slow loops and known values."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ def texts(tmp_path: Path) -> tuple[Corpus, Corpus]:
     return Corpus([tmp_path / "old.txt"]), Corpus([tmp_path / "new.txt"])
 
 
-def usage(vectors: dict[str, np.ndarray]) -> Usage:
+def usage(vectors: Mapping[str, Iterable[np.ndarray]]) -> Usage:
     result = Usage()
     for word, rows in vectors.items():
         for row in rows:
@@ -63,7 +64,7 @@ def slow_prt(old: list[np.ndarray], new: list[np.ndarray]) -> float:
 class TestCompare:
     def test_apd_is_that_of_a_double_loop(self) -> None:
         draw = np.random.default_rng(3)
-        old, new = (unit(draw.standard_normal((count, 8)) + 0.5) for count in (7, 12))
+        old, new = (unit((draw.standard_normal((count, 8)) + 0.5).astype(np.float32)) for count in (7, 12))
         ((word, apd, prt, *counts),) = compare(usage({"x": old}), usage({"x": new}))
         assert (word, counts) == ("x", [7, 12])
         assert apd == pytest.approx(slow_apd(list(old), list(new)), abs=1e-6)
@@ -83,7 +84,8 @@ class TestCompare:
     def test_letter_case_is_one_word(self) -> None:
         x, y = np.eye(2, dtype=np.float32)
         (found,) = compare(usage({"Bank": [x], "bank": [y]}), usage({"BANK": [x]}))
-        assert found[:2] == ("bank", pytest.approx(0.5))
+        assert found.word == "bank"
+        assert found.apd == pytest.approx(0.5)
         assert (found.old, found.new) == (2, 1)
 
 

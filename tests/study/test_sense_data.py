@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import InputError
-from polyseme.study.sense_data import Lexeme, first_senses, read_senses
+from polyseme.study.sense_data import Lexeme, TaggedSentence, first_senses, read_senses
 
 
 def tagged(*senses: list[object], tokens: str = "The art of ringing") -> str:
     return json.dumps({"tokens": tokens.split(), "senses": list(senses)}) + "\n"
 
 
-def read(tmp_path: Path, text: str) -> list[object]:
+def read(tmp_path: Path, text: str) -> list[TaggedSentence]:
     path = tmp_path / "text.jsonl"
     path.write_text(text, encoding="utf-8")
     return list(read_senses(path))

@@ -3,7 +3,9 @@
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +20,14 @@ PLACES = ["river", "money", "of", "play", "water", "cards", "loan", "green", "ol
 ART = Lexeme("art", "noun")
 
 
-def write(path: Path, sentences: list[tuple[str, list[list[object]]]]) -> Path:
+def write(path: Path, sentences: list[tuple[str, list[list[Any]]]]) -> Path:
     path.write_text(
         "".join(json.dumps({"tokens": text.split(), "senses": senses}) + "\n" for text, senses in sentences)
     )
     return path
 
 
-def bank(number: int) -> tuple[str, list[list[object]]]:
+def bank(number: int) -> tuple[str, list[list[Any]]]:
     """A sentence with a sense of one token and one of two tokens."""
     first, second = PLACES[number % 10], PLACES[number * 7 % 10]
     bank = [f"b{number * number % 3}"] if number % 5 else ["b0", "b2"]
@@ -48,14 +50,14 @@ def train(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def test(tmp_path: Path) -> Path:
-    new: tuple[str, list[list[object]]] = ("a new word", [[2, 1, "word", "N", ["word%1:10:00::"]]])
+    new: tuple[str, list[list[Any]]] = ("a new word", [[2, 1, "word", "N", ["word%1:10:00::"]]])
     return write(tmp_path / "test.jsonl", [bank(number) for number in range(30, 60)] + [new])
 
 
 def plain(embedder: Embedder, train: Path, test: Path) -> dict[str, float]:
     """The same by loops, one sentence at a time."""
 
-    def occurrences(path: Path):
+    def occurrences(path: Path) -> Iterator[tuple[str, list[str], np.ndarray]]:
         for line in path.read_text().splitlines():
             record = json.loads(line)
             (layers,) = embedder.embed([record["tokens"]])
@@ -68,7 +70,8 @@ def plain(embedder: Embedder, train: Path, test: Path) -> dict[str, float]:
     for lemma, keys, rows in occurrences(train):
         for key in keys:
             vectors[lemma, key].append(rows)
-    right, total = Counter(), 0
+    right: Counter[int] = Counter()
+    total = 0
     for lemma, keys, rows in occurrences(test):
         total += 1
         for layer in range(4):

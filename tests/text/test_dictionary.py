@@ -1,6 +1,5 @@
 """Words of one's own for the Chinese tokeniser."""
 
-import doctest
 import pickle
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.errors import InputError
-from polyseme.text import dictionary
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.marked import marked
@@ -161,9 +159,3 @@ class TestUse:
         ):
             with pytest.raises(InputError, match=rf"a dictionary is for the tokenizer 'zh', not for .*{what}"):
                 use()
-
-
-def test_the_examples_in_the_docstrings() -> None:
-    result = doctest.testmod(dictionary)
-    assert result.attempted
-    assert not result.failed

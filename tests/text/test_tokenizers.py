@@ -1,11 +1,10 @@
-import doctest
 import io
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.text import english, graphemes, lines, sentences, tokenizers
+from polyseme.text import graphemes
 from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, chinese_words, tokenized
 
 
@@ -78,10 +77,3 @@ def test_nothing_but_whitespace_is_lost(tokenizer: Tokenizer, text: str) -> None
     assert "".join(token for tokens in found for token in tokens) == "".join(text.split())
     assert all(token and not any(map(str.isspace, token)) for tokens in found for token in tokens)
     assert all(found)
-
-
-@pytest.mark.parametrize("module", [english, graphemes, lines, sentences, tokenizers])
-def test_the_examples_in_the_docstrings(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
-    assert result.attempted
-    assert not result.failed

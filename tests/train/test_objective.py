@@ -8,6 +8,7 @@ from tiny import WORDS, tiny_config
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig, GruEncoderConfig
 from polyseme.nn.packing import Packing
+from polyseme.nn.softmax import FullSoftmax
 from polyseme.text.characters import ByteCharacters
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.lm.batches import RowBatch, SentenceBatch
@@ -51,7 +52,7 @@ def _top(bilm: BiLM, objective: Objective, types: np.ndarray) -> tuple[torch.Ten
 
 
 def _loss(bilm: BiLM, state: torch.Tensor, word: int) -> torch.Tensor:
-    assert bilm.softmax is not None
+    assert isinstance(bilm.softmax, FullSoftmax)
     return -(state @ bilm.softmax.weight.t() + bilm.softmax.bias).log_softmax(0)[word]
 
 

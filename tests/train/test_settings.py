@@ -57,7 +57,7 @@ def test_presets_and_what_is_given() -> None:
 )
 def test_what_is_not_possible_is_named(given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        settings_of(**given)
+        settings_of(**given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"^unknown preset 'huge'; choose one of tiny, small, medium, original"):
         settings_of("huge")  # type: ignore[arg-type]
 

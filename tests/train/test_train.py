@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -121,7 +121,8 @@ def test_chinese_by_words_and_by_characters(tmp_path: Path) -> None:
     text = "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。" * 8 + "及秦灭之后，楚、汉分争，又并入于汉。" * 8
     (tmp_path / "novel.txt").write_text(text, encoding="utf-8")
     (tmp_path / "stop.txt").write_text("，\n", encoding="utf-8")
-    for tokenize, characters in (("zh", "bytes"), ("char", "unicode")):
+    choices: list[tuple[Literal["zh", "char"], str]] = [("zh", "bytes"), ("char", "unicode")]
+    for tokenize, characters in choices:
         output = tmp_path / tokenize
         train(
             [tmp_path / "novel.txt"],

@@ -86,9 +86,9 @@ class Elmo(nn.Module):
         stateful: Carry state from batch to batch, as AllenNLP does.
 
     Example:
-        >>> elmo = Elmo("options.json", "weights.hdf5", 1, dropout=0)  # doctest: +SKIP
-        >>> elmo(batch_to_ids([["The", "river", "bank"]]))["elmo_representations"][0].shape  # doctest: +SKIP
-        torch.Size([1, 3, 1024])
+        >>> elmo = Elmo("options.json", "weights.hdf5", 1, dropout=0)
+        >>> elmo(batch_to_ids([["The", "river", "bank"]]))["elmo_representations"][0].shape
+        torch.Size([1, 3, 16])
     """
 
     def __init__(

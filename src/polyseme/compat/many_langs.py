@@ -31,9 +31,9 @@ class Embedder:
         stateful: Carry state from batch to batch, and from call to call, as the original does.
 
     Example:
-        >>> embedder = Embedder("zhs.model")  # doctest: +SKIP
-        >>> embedder.sents2elmo([["今", "天", "天气", "真", "好"]])[0].shape  # doctest: +SKIP
-        (5, 1024)
+        >>> embedder = Embedder("chinese-small")
+        >>> embedder.sents2elmo([["今", "天", "天气", "真", "好"]])[0].shape
+        (5, 256)
     """
 
     def __init__(self, model_dir: str | Path, batch_size: int = 64, *, stateful: bool = False) -> None:

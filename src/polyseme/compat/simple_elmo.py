@@ -51,9 +51,9 @@ class ElmoModel:
 
     Example:
         >>> model = ElmoModel()
-        >>> model.load("209.zip")  # doctest: +SKIP
-        >>> model.get_elmo_vectors([["The", "river", "bank"], ["Yes"]]).shape  # doctest: +SKIP
-        (2, 3, 1024)
+        >>> model.load("english-small")
+        >>> model.get_elmo_vectors([["The", "river", "bank"], ["Yes"]]).shape
+        (2, 3, 256)
     """
 
     def __init__(self) -> None:

@@ -48,8 +48,9 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Example:
         >>> from sklearn.linear_model import LogisticRegression
         >>> from sklearn.pipeline import make_pipeline
-        >>> classifier = make_pipeline(ElmoTransformer("model/", tokenize="en"), LogisticRegression())
-        >>> classifier.fit(["A fine film.", "A dull one."], [1, 0])  # doctest: +SKIP
+        >>> classifier = make_pipeline(ElmoTransformer("english-small", tokenize="en"), LogisticRegression())
+        >>> classifier.fit(["A fine film.", "A dull one."], [1, 0]).predict(["A fine book."])
+        array([1])
     """
 
     def __init__(

@@ -38,9 +38,9 @@ def load(
         cache_mib: Memory for the token vectors of words seen before.
 
     Example:
-        >>> embedder = load("model/")  # doctest: +SKIP
-        >>> embedder.embed([["The", "river", "bank"]])[0].shape  # doctest: +SKIP
-        (3, 3, 1024)
+        >>> embedder = load("english-small")
+        >>> embedder.embed([["The", "river", "bank"]])[0].shape
+        (3, 3, 256)
     """
     opened = open_model(model, softmax=softmax, vocabulary=vocabulary)
     return Embedder(

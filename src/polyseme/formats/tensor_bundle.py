@@ -29,9 +29,9 @@ class TensorBundle(Mapping[str, BundleTensor]):
         FormatError: A file is missing, damaged or not part of a checkpoint.
 
     Example:
-        >>> with TensorBundle(lambda name: open(folder / name, "rb"), "model.ckpt-935588") as bundle:
+        >>> with TensorBundle(lambda name: open(name, "rb"), "model.ckpt-935588") as bundle:
         ...     bundle["lm/char_embed"].read().shape
-        (261, 16)
+        (261, 4)
     """
 
     def __init__(self, open_file: Callable[[str], BinaryIO], prefix: str) -> None:

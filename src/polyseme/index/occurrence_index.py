@@ -54,8 +54,11 @@ class OccurrenceIndex:
         verify: Read every file once and compare it with its checksum.
 
     Example:
-        >>> index = OccurrenceIndex("news-index")  # doctest: +SKIP
-        >>> index.nearest(["He", "sat", "on", "the", "bank"], 4, k=10)  # doctest: +SKIP
+        >>> from polyseme import load
+        >>> sentences = [["We", "walked", "along", "the", "bank"], ["The", "bank", "lent", "money"], ["It", "rained"]]
+        >>> index = OccurrenceIndex.build(load("english-small"), sentences, "news-index")
+        >>> [found.word for found in index.nearest(["He", "sat", "on", "the", "bank"], 4, k=2)]
+        ['bank', 'bank']
     """
 
     def __init__(

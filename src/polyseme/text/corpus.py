@@ -69,6 +69,8 @@ class Corpus:
     Example:
         >>> for sentence in Corpus(["news.txt.gz"], tokenize="en"):
         ...     print(sentence.tokens)
+        ['He', 'sat', 'on', 'the', 'bank', '.']
+        ['It', "'s", 'wet', '.']
     """
 
     def __init__(

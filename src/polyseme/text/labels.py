@@ -36,8 +36,10 @@ class LabelledText:
         repairs: What was replaced in the reading begun last, so far.
 
     Example:
-        >>> for sentence in LabelledText("train.conllu", "feats:Case"):  # doctest: +SKIP
+        >>> for sentence in LabelledText("train.conllu", "feats:Number"):
         ...     print(sentence.tokens, sentence.labels)
+        ['The', 'banks', 'flooded'] ['_', 'Plur', '_']
+        ['She', 'slept'] ['Sing', '_']
     """
 
     def __init__(self, path: str | Path, column: str) -> None:

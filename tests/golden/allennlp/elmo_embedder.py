@@ -32,7 +32,7 @@ def error_of(call: Any, *args: Any, **options: Any) -> str:
     try:
         call(*args, **options)
     except ConfigurationError as error:
-        return error.message
+        return str(error.message)
     raise AssertionError("no error came")
 
 

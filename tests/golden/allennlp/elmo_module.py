@@ -97,7 +97,12 @@ def scalar_mix() -> Arrays:
     generator = torch.Generator().manual_seed(3)
     tensors = torch.randn(3, 2, 5, 4, generator=generator) * 2 + 0.5  # (tensors, B, T, D)
     mask = torch.tensor([[True] * 5, [True] * 2 + [False] * 3])
-    out: Arrays = {"inputs": tensors, "mask": mask, "weights": np.float32(MIX_WEIGHTS), "gamma": np.float32(MIX_GAMMA)}
+    out: Arrays = {
+        "inputs": tensors,
+        "mask": mask,
+        "weights": np.array(MIX_WEIGHTS, dtype=np.float32),
+        "gamma": np.float32(MIX_GAMMA),
+    }
     for name, layer_norm in (("plain", False), ("layer_norm", True)):
         mix = ScalarMix(3, do_layer_norm=layer_norm, initial_scalar_parameters=MIX_WEIGHTS)
         mix.gamma.data.fill_(MIX_GAMMA)
@@ -107,7 +112,10 @@ def scalar_mix() -> Arrays:
 
 def arrays(model: Path, batches: list[Batch]) -> Arrays:
     """Everything about `Elmo` itself, on the first and the third batch."""
-    out: Arrays = {"elmo/mix1/weights": np.float32(MIX_WEIGHTS), "elmo/mix1/gamma": np.float32(MIX_GAMMA)}
+    out: Arrays = {
+        "elmo/mix1/weights": np.array(MIX_WEIGHTS, dtype=np.float32),
+        "elmo/mix1/gamma": np.float32(MIX_GAMMA),
+    }
     for case, options in CASES.items():
         elmo = build(model, **options)
         for i in (0, 2):

@@ -40,7 +40,8 @@ def layers_of(module: _ElmoBiLm, ids: torch.Tensor, *, boundaries: bool) -> tupl
 
 def stateless(module: _ElmoBiLm, batches: list[list[list[str]]]) -> Arrays:
     """Every batch from a fresh state, and every sentence alone from a fresh state."""
-    lstm, out = module._elmo_lstm, {}
+    lstm = module._elmo_lstm
+    out: Arrays = {}
     for i, batch in enumerate(batches):
         ids = batch_to_ids(batch)
         lstm.reset_states()
@@ -87,7 +88,7 @@ def counted_clips(out: Arrays) -> Iterator[None]:
         calls += 1
         return clamp(tensor, low, high)
 
-    torch.clamp = counting
+    torch.clamp = counting  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -74,7 +74,7 @@ def tensors(options: Options, seed: int) -> dict[str, np.ndarray]:
             out[f"{cell}/W_0"] = np.concatenate([draw(0.4, p, 4 * d), recurrent])
             bias = draw(0.3, 4, d)  # rows: input, candidate, forget, output
             # The first two cells fill up or empty at nearly 1 a step, so that the clip on the cell is met.
-            bias[:, :2] += np.float32([[2, 2], [2, -2], [2, 2], [1, 1]])
+            bias[:, :2] += np.array([[2, 2], [2, -2], [2, 2], [1, 1]], dtype=np.float32)
             out[f"{cell}/B"] = bias.reshape(-1)
             out[f"{cell}/W_P_0"] = draw(0.8, d, p)
     return out

@@ -20,7 +20,7 @@ import torch
 
 # Its `@overrides` is refused by overrides 7, which compares the signatures too.
 overrides = ModuleType("overrides")
-overrides.overrides = lambda method: method
+overrides.overrides = lambda method: method  # type: ignore[attr-defined]
 sys.modules["overrides"] = overrides
 logging.getLogger("elmoformanylangs").setLevel(logging.ERROR)
 
@@ -128,7 +128,7 @@ def counted_clips(out: Arrays) -> Iterator[None]:
         calls += 1
         return clamp(tensor, low, high)
 
-    torch.clamp = counting
+    torch.clamp = counting  # type: ignore[assignment]
     try:
         yield
     finally:

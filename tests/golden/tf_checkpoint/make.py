@@ -25,11 +25,19 @@ SENTENCES = [
     ["she", "sat"],
     ["河", "bank", "of", "unseen-words", "café", ",", "the", "."],
 ]
-LSTM = {"dim": 16, "projection_dim": 8, "n_layers": 2, "cell_clip": 1.5, "proj_clip": 1, "use_skip_connections": True}
+LSTM: "dict[str, float]" = {
+    "dim": 16,
+    "projection_dim": 8,
+    "n_layers": 2,
+    "cell_clip": 1.5,
+    "proj_clip": 1,
+    "use_skip_connections": True,
+}
+FILTERS = [[1, 4], [2, 8], [3, 16]]
 CNN = {
     "activation": "relu",
     "embedding": {"dim": 4},
-    "filters": [[1, 4], [2, 8], [3, 16]],
+    "filters": FILTERS,
     "max_characters_per_token": 50,
     "n_characters": 261,
     "n_highway": 1,
@@ -49,27 +57,27 @@ OPTIONS = {
 }
 
 
-def character_ids(word):
+def character_ids(word: str) -> "list[int]":
     """Return the ids of a word as bilm-tf trains with them: bytes, then 256 to 260 for the markers."""
     inner = [256] if word == "<S>" else [257] if word == "</S>" else list(word.encode("utf-8"))[:48]
     ids = [258, *inner, 259]
     return ids + [260] * (50 - len(ids))
 
 
-def variable(name, shape, scale):
+def variable(name: str, shape: "list[int]", scale: float) -> tf.Variable:
     """Return a variable under a name, with random values so that no two weights agree by accident."""
     return tf.get_variable(name, shape, initializer=tf.random_uniform_initializer(-scale, scale))
 
 
-def token_vectors(characters):
+def token_vectors(characters: tf.Tensor) -> tf.Tensor:
     """Encode characters (B, T, 50) as token vectors (B, T, 8)."""
-    width = sum(count for _, count in CNN["filters"])
+    width = sum(count for _, count in FILTERS)
     batch, steps = characters.get_shape().as_list()[:2]
     # (B, T, 50, 4)
     x = tf.nn.embedding_lookup(variable("char_embed", [261, 4], 1.0), characters)
     features = []
     with tf.variable_scope("CNN"):
-        for i, (size, count) in enumerate(CNN["filters"]):
+        for i, (size, count) in enumerate(FILTERS):
             kernel = variable(f"W_cnn_{i}", [1, size, 4, count], 0.8)
             bias = variable(f"b_cnn_{i}", [count], 0.5)
             convolved = tf.nn.conv2d(x, kernel, strides=[1, 1, 1, 1], padding="VALID") + bias
@@ -86,10 +94,10 @@ def token_vectors(characters):
     return tf.reshape(tf.matmul(y, projection) + offset, [batch, steps, 8])
 
 
-def stack_of_cells():
+def stack_of_cells() -> tf.nn.rnn_cell.MultiRNNCell:
     """Return TensorFlow's own LSTM cells, stacked with a skip connection into the second layer."""
     cells = []
-    for layer in range(LSTM["n_layers"]):
+    for layer in range(int(LSTM["n_layers"])):
         cell = tf.nn.rnn_cell.LSTMCell(
             LSTM["dim"],
             num_proj=LSTM["projection_dim"],
@@ -101,7 +109,9 @@ def stack_of_cells():
     return tf.nn.rnn_cell.MultiRNNCell(cells)
 
 
-def build(forward_ids, backward_ids, reuse=None):
+def build(
+    forward_ids: np.ndarray, backward_ids: np.ndarray, reuse: "bool | None" = None
+) -> "tuple[list[tf.Tensor], list[tf.Tensor], tuple[tf.Variable, tf.Variable]]":
     """Build both directions; return token vectors (B, T, 8) and layers (2, B, T, 8) of each, and the softmax."""
     batch, steps = forward_ids.shape[:2]
     with tf.variable_scope("lm", reuse=reuse):
@@ -123,7 +133,7 @@ def build(forward_ids, backward_ids, reuse=None):
     return tokens, outputs, softmax
 
 
-def hdf5_name(name):
+def hdf5_name(name: str) -> str:
     """Return the name that bilm-tf's HDF5 files use for a variable of its checkpoints."""
     for old, new in [
         ("lm/", ""),
@@ -136,7 +146,7 @@ def hdf5_name(name):
     return name
 
 
-def expectations(session):
+def expectations(session: tf.Session) -> "dict[str, np.ndarray]":
     """Run every sentence alone from a zero state; return its ids, layers and log-probabilities."""
     found = {}
     for number, sentence in enumerate(SENTENCES):
@@ -161,7 +171,7 @@ def expectations(session):
     return found
 
 
-def make_bilm():
+def make_bilm() -> None:
     """Write a checkpoint with every variable bilm-tf has when it trains, after three real training steps."""
     tf.set_random_seed(13)
     # bilm-tf gives no type for its step counter, so it is a float32.
@@ -195,7 +205,7 @@ def make_bilm():
             if not name.startswith("softmax"):  # bilm-tf leaves these out
                 file.create_dataset(name, data=weights[name])
     found.update({"weights/" + name: value for name, value in weights.items()})
-    np.savez_compressed(str(HERE / "expected.npz"), **found)
+    np.savez_compressed(str(HERE / "expected.npz"), **found)  # type: ignore[arg-type]
     (HERE / "model" / "options.json").write_text(json.dumps(OPTIONS), encoding="utf-8")
     (HERE / "model" / "vocab.txt").write_text("".join(word + "\n" for word in WORDS), encoding="utf-8")
     path = "/home/author/runs/1/model.ckpt"
@@ -204,7 +214,7 @@ def make_bilm():
     (HERE / "model" / "checkpoint").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def make_sharded():
+def make_sharded() -> None:
     """Write a checkpoint in two shards, with variables in three parts, by row and by column."""
     with tf.device("/cpu:0"):
         rows = tf.get_variable(
@@ -228,7 +238,7 @@ def make_sharded():
         )
 
 
-def make_types():
+def make_types() -> None:
     """Write one tensor of every type that is read, and two that are not."""
     values = np.array([[0.5, -1.25, 3.0], [0.0, 1e-3, -65504.0]])
     tensors = {

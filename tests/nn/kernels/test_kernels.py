@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import torch
@@ -54,7 +55,7 @@ def needs(precision: Precision) -> None:
 
 
 @pytest.fixture(params=[1, 2, 5])
-def threads(request: pytest.FixtureRequest):
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param
@@ -199,7 +200,7 @@ np.savez(out, **arrays)
 """
 
 
-def test_without_kernels_the_same_vectors(tmp_path, golden) -> None:
+def test_without_kernels_the_same_vectors(tmp_path: Path, golden: Path) -> None:
     """As on a machine with no compiler."""
     import numpy as np
 
@@ -215,7 +216,7 @@ def test_without_kernels_the_same_vectors(tmp_path, golden) -> None:
             np.testing.assert_allclose(one[name], two[name], atol=tolerance, rtol=0, err_msg=name)
 
 
-def test_a_compiler_that_fails_is_reported_and_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_a_compiler_that_fails_is_reported_and_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(build, "FLAGS", ("--no-such-flag",))
     build.library.cache_clear()
@@ -231,13 +232,13 @@ def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(build.Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", homeless)
     folder = build._cache_folder()
     assert folder.is_dir()
     folder.rmdir()
 
 
-def test_a_home_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_a_home_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     needs("float32")
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

@@ -7,6 +7,7 @@ from torch import Tensor
 from polyseme.models.encoders import EncoderState, LstmEncoder
 from polyseme.nn.kernels.packed import Precision, available
 from polyseme.nn.packing import Packing
+from polyseme.nn.projected_lstm import ProjectedLstm
 
 LENGTHS = (7, 1, 12, 3, 12, 5, 9, 2, 8)
 
@@ -36,7 +37,9 @@ def gradients(
 def compare(encoder: LstmEncoder, monkeypatch: pytest.MonkeyPatch, *, with_state: bool, precision: Precision) -> None:
     if not available(precision):
         pytest.skip(f"no {precision} kernel on this machine")
-    width, hidden = encoder.forward_layers[0].projection_dim, encoder.forward_layers[0].hidden_dim
+    layer = encoder.forward_layers[0]
+    assert isinstance(layer, ProjectedLstm)
+    width, hidden = layer.projection_dim, layer.hidden_dim
     tokens = torch.randn(sum(LENGTHS), width)
     state = None
     if with_state:

@@ -152,8 +152,9 @@ def evaluate(
         batch_tokens: Tokens of a batch.
 
     Example:
-        >>> evaluate(open_model("model/"), [["The", "river", "bank"]]).forward  # doctest: +SKIP
-        87.2
+        >>> from polyseme.formats.detect import open_model
+        >>> evaluate(open_model("english-small"), [["The", "river", "bank", "."]]).forward
+        121.07...
     """
     vocabulary, indexer = model.vocabulary, model.indexer
     if model.bilm.softmax is None or vocabulary is None:

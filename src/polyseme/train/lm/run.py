@@ -52,7 +52,9 @@ def train(
         settings: Any of `polyseme.train.lm.settings.LmSettings`.
 
     Example:
-        >>> train("novel.txt", "novel-model", preset="tiny", tokenize="en")  # doctest: +SKIP
+        >>> outcome = train("novel.txt", "novel-model", preset="tiny", tokenize="en", epochs=1)
+        >>> outcome.finished
+        True
     """
     output = Path(output)
     check_output(output, LmPlan.kind, resume=resume)
