@@ -41,8 +41,7 @@ def test_autocast(
     dtype: torch.dtype, requires_grad: bool, kernels: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not kernels:
-        monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
-        monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+        monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
     ids = batch_to_ids(batches()[0])
     words = None
     if "vocab_to_cache" in options:
@@ -83,8 +82,7 @@ def test_a_state_made_in_inference_mode_serves_outside_of_it() -> None:
 @pytest.mark.parametrize("kernels", [True, False])
 def test_autocast_of_the_network_alone(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not kernels:
-        monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
-        monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+        monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
     bilm = Elmo(*FILES, 1)._elmo_lstm.bilm
     assert isinstance(bilm, BiLM)
     ids, lengths = batch_to_ids(batches()[0][:2]), torch.tensor([2, 3])

@@ -187,7 +187,7 @@ def test_what_is_refused(options: dict[str, Any], rows: Any, message: str) -> No
 
 
 def test_what_is_refused_of_models() -> None:
-    with pytest.raises(InputError, match=r"^model is a stateful Embedder, which gives a text other vectors each time"):
+    with pytest.raises(InputError, match=r"^model is a stateful embedder, whose vectors differ each time"):
         ElmoTransformer(load(MODEL, stateful=True)).fit(SENTENCES)
     with pytest.raises(InputError, match=r"nowhere: no such file or folder"):
         ElmoTransformer("nowhere").fit(SENTENCES)

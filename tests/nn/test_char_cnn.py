@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from polyseme.nn.backend import available
 from polyseme.nn.char_cnn import CharacterCnn
 from polyseme.nn.highway import Highway
-from polyseme.nn.kernels.packed import available
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
@@ -53,7 +53,7 @@ def test_tables_give_the_values_and_gradients_of_convolutions(
     results = []
     for kernels in (True, False):
         if not kernels:
-            monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+            monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
         cnn.zero_grad()
         features = cnn(ids)
         (features * weight).sum().backward()

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart, OutputError
 from polyseme.text.batching import checked
 
@@ -41,7 +41,7 @@ class ElmoEmbedder:
         if weight_file is None:
             raise MissingPart("no weight_file given, and nothing is ever downloaded; give options_file and weight_file")
         self.cuda_device = cuda_device
-        self._embedder = load(
+        self._embedder = load_embedder(
             weight_file if options_file is None else (options_file, weight_file),
             stateful=stateful,
             device=torch.device("cpu") if cuda_device < 0 else torch.device("cuda", cuda_device),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError
 from polyseme.text.batching import checked
 
@@ -42,7 +42,7 @@ class Embedder:
         self.model_dir = model_dir
         self.batch_size = batch_size
         self.use_cuda = torch.cuda.is_available()  # as in the original
-        self._embedder = load(model_dir, stateful=stateful, device="cuda" if self.use_cuda else "cpu")
+        self._embedder = load_embedder(model_dir, stateful=stateful, device="cuda" if self.use_cuda else "cpu")
         self.config: dict[str, Any] = self._embedder.model.config.source_options or {}
 
     def sents2elmo(self, sents: Iterable[Sequence[str]], output_layer: int = -1) -> list[Vectors]:

@@ -85,7 +85,7 @@ def read(
 
 def write(model: Model, folder: Path) -> None:
     """Write options.json, weights.hdf5 and, where there is a softmax, softmax.hdf5 and vocab.txt into a new folder."""
-    config = model.config
+    config = model.bilm_config
     if not isinstance(config.token_encoder, CharacterEncoderConfig) or config.token_encoder.alphabet != "bytes":
         raise InputError(
             f"{folder}: only a model of byte characters can be written as HDF5, not one of {config.source}"

@@ -63,6 +63,10 @@ class Files:
         """What to call a file in messages."""
         return str(self._paths[name])
 
+    def location(self, name: str) -> Path:
+        """The path of a file, for formats that are mapped into memory."""
+        return self._paths[name]
+
     def plus(self, more: Mapping[str, Path]) -> "Files":
         """These files and more, named otherwise than any here."""
         return _Union(self, Files(more, where=self.where))
@@ -162,6 +166,10 @@ class ZipFiles(Files):
         with file:
             return io.BytesIO(self._zip_read(name, file))
 
+    def location(self, name: str) -> Path:
+        """Refused: an entry has no path of its own."""
+        raise FormatError(f"{self.where}: {name} cannot be read within a zip; unpack it first")
+
     def begins_with(self, name: str, signature: bytes) -> bool:
         """Whether an entry's first bytes are these, without unpacking the rest."""
         with self._zip_open(name) as file:
@@ -208,3 +216,7 @@ class _Union(Files):
     def shown(self, name: str) -> str:
         """What to call a file in messages."""
         return self._holder(name).shown(name)
+
+    def location(self, name: str) -> Path:
+        """The path of a file of either."""
+        return self._holder(name).location(name)

@@ -57,7 +57,7 @@ def read(files: Files) -> Model:
 def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
     """Write a model into a new folder, its weights as they are or rounded."""
     with new_folder(folder) as target:
-        _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
+        _write_json(target / CONFIG, model.bilm_config.model_dump(mode="json"), indent=2)
         tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
         safetensors.torch.save_file(compact(tensors, storage), target / WEIGHTS, metadata={"format": "pt"})
         (target / WEIGHTS).chmod(0o644)  # it comes readable by its owner alone
@@ -106,7 +106,7 @@ def _write_json(path: Path, value: Mapping[str, Any], *, indent: int | None = No
 
 
 def _card(model: Model) -> str:
-    config = model.config
+    config = model.bilm_config
     parameters = sum(parameter.numel() for parameter in model.bilm.parameters())
     return (
         f"# A biLM for polyseme\n\n"

@@ -107,6 +107,10 @@ class BiLMConfig(_Part):
         default=None, description="The foreign options as they came, so that they can be written back."
     )
 
+    def computation(self) -> str:
+        """Every setting that the layers depend on, as text."""
+        return self.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
+
     @model_validator(mode="after")
     def _cutoffs_fit(self) -> "BiLMConfig":
         bounds = (*self.softmax_cutoffs, self.vocabulary_size)

@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.backend import backend_for
 from polyseme.nn.kernels.lstm import PackedLayer, Pair, States
 from polyseme.nn.kernels.lstm_training import trained_layer
-from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.kernels.packed import Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 from polyseme.nn.rounded_lstm import rounded_lstm
-from polyseme.nn.versions import Version, weights_version
+from polyseme.nn.weight_changes import WeightsVersion, weights_version
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class LstmEncoder(ContextEncoder):
                 for _ in range(layers)
             )
 
-        self._cache: dict[tuple[int, Precision], tuple[Version, PackedLayer]] = {}
+        self._cache: dict[tuple[int, Precision], tuple[WeightsVersion, PackedLayer]] = {}
         self.forward_layers = stack()
         self.backward_layers = stack()
 
@@ -131,14 +132,10 @@ class LstmEncoder(ContextEncoder):
         learns = torch.is_grad_enabled() and any(
             tensor.requires_grad for tensor in (*inputs, *began, *pair[0].parameters(), *pair[1].parameters())
         )
-        kernels = available(precision) and all(
-            tensor.device.type == "cpu" and tensor.dtype == torch.float32
-            for layer in pair
-            for tensor in layer.parameters()
-        )
-        if kernels and learns and precision != "int8":
-            return trained_layer(pair, inputs, batch_sizes, states, precision)
-        if kernels and not learns:
+        weights = (weight for layer in pair for weight in layer.parameters())
+        if backend_for(weights, precision, gradients=learns) == "kernels":
+            if learns:
+                return trained_layer(pair, inputs, batch_sizes, states, precision)
             return self._packed(number, pair, precision)((inputs[0].float(), inputs[1].float()), batch_sizes, states)
         rounded = precision != "float32" and not learns
         (ahead, ahead_state), (back, back_state) = (

@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from polyseme.models.encoders import LstmEncoder
-from polyseme.models.fast_words import FastWords
+from polyseme.models.inference import InferenceTokenEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder
+from polyseme.nn.backend import available
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.dense import PackedDense
 from polyseme.nn.kernels.lstm import PackedLayer
 from polyseme.nn.kernels.lstm_training import trained_layer
-from polyseme.nn.kernels.packed import available
 
 pytestmark = pytest.mark.skipif(not available("float32"), reason="no kernel on this machine")
 
@@ -56,7 +56,7 @@ def test_ids_of_any_whole_number_type(ids: torch.Tensor) -> None:
     found.square().sum().backward()
     for parameter, gradient in zip(encoder.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient)
-    torch.testing.assert_close(FastWords(encoder, "float32")(ids), expected, atol=2e-6, rtol=0)
+    torch.testing.assert_close(InferenceTokenEncoder(encoder, "float32")(ids), expected, atol=2e-6, rtol=0)
 
 
 def test_weights_of_another_number_type() -> None:
@@ -65,7 +65,7 @@ def test_weights_of_another_number_type() -> None:
     for other in (torch.float64, torch.bfloat16):
         plain = words().requires_grad_(False).to(other)
         tolerance = 2e-6 if other == torch.float64 else 5e-2
-        torch.testing.assert_close(FastWords(plain, "float32")(IDS), expected, atol=tolerance, rtol=0)
+        torch.testing.assert_close(InferenceTokenEncoder(plain, "float32")(IDS), expected, atol=tolerance, rtol=0)
 
 
 @pytest.mark.parametrize("layer", [torch.nn.Linear(6, 5), Highway(6)])

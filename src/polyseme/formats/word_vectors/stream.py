@@ -14,7 +14,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class Stream:
-    """Reads a file in order; gzip is told by its magic number.
+    """Reads a file in order; gzip is recognised by its magic number.
 
     Args:
         path: The file.

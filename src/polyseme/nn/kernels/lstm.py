@@ -95,7 +95,7 @@ class PackedLayer:
     Args:
         forward: The layer that runs from the first token.
         backward: The layer that runs from the last one.
-        precision: What to compute in; see `packed.available`.
+        precision: What to compute in; see `polyseme.nn.backend`.
     """
 
     def __init__(self, forward: ProjectedLstm, backward: ProjectedLstm, precision: Precision) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.nn.first_derivative import once_differentiable
 from polyseme.nn.kernels.lstm import (
     PackedLayer,
     Pair,
@@ -18,9 +19,8 @@ from polyseme.nn.kernels.lstm import (
     starting_state,
 )
 from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad, ready
-from polyseme.nn.once import once_differentiable
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
-from polyseme.nn.versions import weights_version
+from polyseme.nn.weight_changes import weights_version
 
 
 def trained_layer(

@@ -56,7 +56,9 @@ class Trainer:
     ) -> None:
         self.model, self.store, self.settings = model, store, settings
         self.world, self.folder, self.output, self.watcher = world, folder, output, watcher
-        self.kind = softmax_kind(settings, len(store.vocabulary)) if not model.config.softmax_cutoffs else "adaptive"
+        self.kind = (
+            softmax_kind(settings, len(store.vocabulary)) if not model.bilm_config.softmax_cutoffs else "adaptive"
+        )
         self.bilm = model.bilm.to(world.device)
         set_trained(self.bilm, settings.freeze)
         self.updater = Updater(self.bilm, store, settings, world, kind=self.kind)

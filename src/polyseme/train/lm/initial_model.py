@@ -82,12 +82,12 @@ def continued_model(start: Model, settings: Settings, vocabulary: Vocabulary) ->
     """A model that goes on from loaded weights, with a fresh softmax where there is none for this vocabulary."""
     torch.manual_seed(settings.seed)
     if start.bilm.softmax is not None and start.vocabulary is vocabulary:
-        config = start.config.model_copy(update={"source": "polyseme", "source_options": None})
+        config = start.bilm_config.model_copy(update={"source": "polyseme", "source_options": None})
         return Model(config, start.bilm, start.indexer, vocabulary)
     adaptive = softmax_kind(settings, len(vocabulary)) == "adaptive"
     config = BiLMConfig.model_validate(
         {
-            **start.config.model_dump(),
+            **start.bilm_config.model_dump(),
             "vocabulary_size": len(vocabulary),
             "softmax_cutoffs": settings.cutoffs if adaptive else (),
             "source": "polyseme",

@@ -21,7 +21,7 @@ def prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model 
     """Read the corpus, settle vocabulary and characters, and write what every process then opens."""
     own = None if start is None or start.bilm.softmax is None else start.vocabulary  # words it predicts already
     if own is not None and start is not None:
-        adaptive = bool(start.config.softmax_cutoffs)
+        adaptive = bool(start.bilm_config.softmax_cutoffs)
         if settings.softmax != "auto" and (settings.softmax == "adaptive") != adaptive:
             has = "an adaptive" if adaptive else "a full"
             raise InputError(
@@ -97,7 +97,7 @@ def open_prepared(
     else:
         model = fresh_model(settings, _indexer(settings, text), vocabulary)
     if tokenize is not None:
-        model = replace(model, config=model.config.model_copy(update={"tokenize": tokenize}))
+        model = replace(model, config=model.bilm_config.model_copy(update={"tokenize": tokenize}))
     return model, text_store.open_store(text, vocabulary)
 
 
