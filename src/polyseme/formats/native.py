@@ -10,6 +10,7 @@ import safetensors.torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.formats import mixes
 from polyseme.formats.assemble import assemble
 from polyseme.formats.files import Files
 from polyseme.formats.output import new_folder
@@ -51,7 +52,9 @@ def read(files: Files) -> Model:
             raise FormatError(
                 f"{files.shown(VOCABULARY)}: {len(vocabulary):,} words but {CONFIG} says {config.vocabulary_size:,}"
             )
-    return Model(config, assemble(config, tensors, where=where), _indexer(files, config), vocabulary)
+    network = assemble(config, tensors, where=where)
+    stored = mixes.read(files, layers=network.layers)
+    return Model(config, network, _indexer(files, config), vocabulary, mixes=stored)
 
 
 def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
@@ -72,6 +75,8 @@ def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
                     _write_json(target / WORDS, dict(unicode.words))
             case WholeWords() as whole:
                 _write_json(target / WORDS, dict(whole.words))
+        if model.mixes:
+            mixes.write(model.mixes, target)
         (target / CARD).write_text(_card(model), encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
 """A model: a network, and what turns words into its ids."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -97,6 +97,17 @@ class Model:
             return softmax, self.vocabulary
         missing = "softmax" if softmax is None else "vocabulary"
         raise MissingPart(f"the model ({self.config.source}) has no {missing}, so {consequence}; {advice}")
+
+    def without_softmax(self) -> "Model":
+        """The same model without its softmax and vocabulary; the other weights are shared."""
+        if not isinstance(self.network, BiLM) or self.network.softmax is None:
+            return replace(self, vocabulary=None)
+        return replace(
+            self,
+            config=self.bilm_config.model_copy(update={"vocabulary_size": 0, "softmax_cutoffs": ()}),
+            network=BiLM(self.network.token_encoder, self.network.encoder),
+            vocabulary=None,
+        )
 
     def to(self, device: str | torch.device) -> "Model":
         """Move the network to a device; gives the same model."""
