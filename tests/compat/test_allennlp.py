@@ -249,7 +249,7 @@ class TestElmoEmbedder:
         out = tmp_path / "out.hdf5"
         with pytest.raises(InputError, match=r"empty lines at \[1, 2\]"):
             embedder.embed_file(io.StringIO("one\n\n  \ntwo\n"), out)
-        with pytest.raises(InputError, match="'one' stands twice"):
+        with pytest.raises(InputError, match="'one' occurs twice"):
             embedder.embed_file(io.StringIO("one\ntwo\none\n"), out, use_sentence_keys=True)
         with pytest.raises(InputError, match="expected 'all', 'top' or 'average'"):
             embedder.embed_file(io.StringIO("one\n"), out, "mean")  # type: ignore[arg-type]

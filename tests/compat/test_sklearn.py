@@ -174,7 +174,7 @@ def test_a_pipeline_of_token_lists() -> None:
         (
             {"layers": "all"},
             [["a"]],
-            r"^one vector a document is of one layer or mix; choose 'mean', 'top' or a layer's",
+            r"^one vector per document is made of one layer or mix; choose 'mean', 'top' or a layer's",
         ),
         ({"layers": 3}, [["a"]], r"^unknown layer 3; expected one of 0, 1, 2"),
         ({"pool": "sum"}, [["a"]], r"^pool is 'sum', expected 'mean' or 'max'$"),

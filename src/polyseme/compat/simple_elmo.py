@@ -39,7 +39,7 @@ class Predictions(TypedDict):
 
 
 class TokenSubstitutes(TypedDict):
-    """What could stand in place of a token."""
+    """What could be in place of a token."""
 
     word: str
     forward: Predictions
@@ -69,7 +69,7 @@ class ElmoModel:
                 sentences.
             limit: Accepted and not used: words met before are remembered without a list of them.
             full: Also load the language model, from a TensorFlow checkpoint or an HDF5 file with a softmax, and the
-                vocabulary beside it.
+                vocabulary in the same folder.
         """
         path = Path(directory)
         wanted = "checkpoint" if full and (path / "checkpoint").is_file() else "model.hdf5"
@@ -114,7 +114,7 @@ class ElmoModel:
         layers: Layers = "average",
         session: object = None,
     ) -> Vectors:
-        """One vector a sentence: the mean over its own tokens, zeros where it has none.
+        """One vector per sentence: the mean over its own tokens, zeros if it has none.
 
         Args:
             texts: Lists of tokens.

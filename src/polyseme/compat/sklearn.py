@@ -75,7 +75,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Vectors:  # noqa: N803
-        """One vector a document, zeros for one without tokens: (documents, D)."""
+        """One vector per document, zeros for one without tokens: (documents, D)."""
         embedder = self._open()
         documents = list(self._documents(X))
         sentences = (sentence for document in documents for sentence in document)
@@ -101,8 +101,8 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.requires_fit = False
         return tags
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in ("_opened", "_opened_as")}
 
     def _open(self) -> VectorSource:
@@ -117,7 +117,9 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if embedder.stateful:
             raise InputError("model is a stateful embedder, whose vectors differ each time; load it without stateful")
         if self.layers == "all":
-            raise InputError("one vector a document is of one layer or mix; choose 'mean', 'top' or a layer's number")
+            raise InputError(
+                "one vector per document is made of one layer or mix; choose 'mean', 'top' or a layer's number"
+            )
         check_choice(self._choice(), embedder.layers)
         if self.pool not in ("mean", "max"):
             raise InputError(f"pool is {self.pool!r}, expected 'mean' or 'max'")

@@ -83,7 +83,7 @@ class StaticVectors(VectorSource):
                 folder that `save` wrote, which is mapped into memory and needs no time to read.
             unknown: The vector of a word that is not found.
             case_backoff: Whether another case of a word will do.
-            limit: Only so many words, from the beginning; files have their most frequent words first.
+            limit: Read only this many words, from the beginning; files have their most frequent words first.
         """
         table = word_vectors.read(Path(path), limit=limit)
         return cls(table, unknown=unknown, case_backoff=case_backoff, path=str(Path(path).absolute()))
@@ -140,7 +140,7 @@ class StaticVectors(VectorSource):
         if row is None:
             raise InputError(f"{query!r} is not among the {len(self):,} words; give another word")
         if not self.table.matrix[row].any():
-            raise InputError(f"the vector of {query!r} is all zeros and points nowhere; give another word")
+            raise InputError(f"the vector of {query!r} is all zeros and has no direction; give another word")
         return self.table.nearest(self.table.matrix[row], k, leave_out=row)
 
     @cached_property

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -98,15 +97,17 @@ def _indexer(files: Files, config: BiLMConfig) -> Indexer:
     )
 
 
-def _table(files: Files, name: str, table: Mapping[str, Any], rows: int) -> dict[str, int]:
+def _table(files: Files, name: str, table: Mapping[str, object], rows: int) -> dict[str, int]:
     """Check that every id has a row."""
+    checked: dict[str, int] = {}
     for key, value in table.items():
         if not isinstance(value, int) or not 0 <= value < rows:
             raise FormatError(f"{files.shown(name)}: {key!r} has id {value!r}, expected a number below {rows}")
-    return dict(table)
+        checked[key] = value
+    return checked
 
 
-def _write_json(path: Path, value: Mapping[str, Any], *, indent: int | None = None) -> None:
+def _write_json(path: Path, value: Mapping[str, object], *, indent: int | None = None) -> None:
     path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

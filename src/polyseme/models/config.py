@@ -1,4 +1,4 @@
-"""What a biLM is made of, as written in a model folder's ``config.json``."""
+"""The settings of a biLM, as written in the ``config.json`` of a model folder."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ class _Part(BaseModel):
 
 
 class CharacterEncoderConfig(_Part):
-    """A token encoder that reads characters, and word vectors beside them where ``word_dim`` is not 0."""
+    """A token encoder that reads characters, and optionally word vectors as well, if ``word_dim`` is not 0."""
 
     kind: Literal["characters"] = "characters"
     alphabet: Literal["bytes", "unicode"] = Field(description="What a character is: a UTF-8 byte or a code point.")
@@ -29,7 +29,9 @@ class CharacterEncoderConfig(_Part):
     )
     activation: Literal["relu", "tanh"] = Field(default="relu", description="After the maximum over positions.")
     highway_layers: Annotated[int, Field(ge=0, le=64)] = Field(description="Highway layers after the filters.")
-    padding_id: Annotated[int, Field(ge=0)] = Field(description="The character that fills a token up.")
+    padding_id: Annotated[int, Field(ge=0)] = Field(
+        description="The character that fills a token up to its fixed length."
+    )
     words: Annotated[int, Field(ge=0, le=1 << 27)] = Field(default=0, description="Rows of the word embedding.")
     word_dim: Annotated[int, Field(ge=0, le=1 << 20)] = Field(
         default=0, description="Width of a word vector, 0 for none."
@@ -55,7 +57,7 @@ class WordEncoderConfig(_Part):
 
 
 class LstmEncoderConfig(_Part):
-    """Two stacks of projected LSTM layers, one a direction."""
+    """Two stacks of projected LSTM layers, one for each direction."""
 
     kind: Literal["lstm"] = "lstm"
     layers: Annotated[int, Field(ge=1, le=64)] = Field(description="LSTM layers of each direction.")
@@ -69,7 +71,7 @@ class LstmEncoderConfig(_Part):
 
 
 class GruEncoderConfig(_Part):
-    """Two stacks of GRU layers with projected outputs, one a direction."""
+    """Two stacks of GRU layers with projected outputs, one for each direction."""
 
     kind: Literal["gru"] = "gru"
     layers: Annotated[int, Field(ge=1, le=64)] = Field(description="GRU layers of each direction.")
@@ -94,13 +96,14 @@ class BiLMConfig(_Part):
     token_encoder: CharacterEncoderConfig | WordEncoderConfig = Field(discriminator="kind")
     encoder: LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig = Field(discriminator="kind")
     vocabulary_size: Annotated[int, Field(ge=0, le=1 << 27)] = Field(
-        default=0, description="Words of the softmax, 0 where the model has none."
+        default=0, description="Number of words of the softmax, 0 if the model has none."
     )
     softmax_cutoffs: tuple[Size, ...] = Field(
-        default=(), description="Where the clusters of an adaptive softmax begin; none for a full one."
+        default=(), description="Where the clusters of an adaptive softmax begin; none for a full softmax."
     )
     tokenize: Literal["en", "zh", "char"] | None = Field(
-        default=None, description="What cut the text that the model learnt from; None where it came in tokens."
+        default=None,
+        description="How the text that the model learnt from was cut into tokens; None if it came in tokens.",
     )
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(

@@ -1,7 +1,5 @@
 """The parts of a network for inference: the same weights, no gradients, a precision of choice."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -74,7 +72,7 @@ class InferenceTokenEncoder(TokenEncoder):
             features = torch.cat([encoder.words(ids[:, 0]), features], dim=1)
         return projection(features)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave packed weights out of copies and pickles: they hold memory addresses."""
         return {**self.__dict__, "_tables": None, "_dense": [], "_packed_version": None}
 

@@ -1,4 +1,4 @@
-"""GloVe, word2vec and fastText text: a word and its numbers a line, with or without a header."""
+"""GloVe, word2vec and fastText text: one word and its numbers per line, with or without a header."""
 
 import re
 from collections import Counter
@@ -39,10 +39,10 @@ def read(stream: Stream, head: bytes, header: Header | None, *, limit: int | Non
     """Read the lines after the header, if there is one.
 
     Args:
-        stream: The file, which stands at the first line of vectors.
+        stream: The file, read up to the first line of vectors.
         head: The bytes that follow.
-        header: What the first line said, where that was a header.
-        limit: Only so many words.
+        header: What the first line said, if it was a header.
+        limit: Read only this many words.
     """
     lines_before = 0 if header is None else 1
     reader = _Reader(stream.name, _dim_without_header(head, stream.name) if header is None else header.dim, header)
@@ -120,7 +120,7 @@ class _Reader:
                         f"{self.dim} finite numbers {self._why}; {_TO_DO}"
                     )
         raise FormatError(
-            f"{self._name}:{first} and the lines after it: {otherwise}; expected {self.dim} numbers a line"
+            f"{self._name}:{first} and the lines after it: {otherwise}; expected {self.dim} numbers per line"
         )
 
     def _ragged(self, line: bytes, number: int) -> FormatError:
