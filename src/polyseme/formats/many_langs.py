@@ -1,6 +1,5 @@
 """ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
 
-import contextlib
 import pickle
 import warnings
 import zipfile
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from polyseme.errors import FormatError
 from polyseme.formats.assemble import assemble
-from polyseme.formats.files import Files, JsonObject, check_unpacked
+from polyseme.formats.files import ZIP_SIGNATURE, Files, JsonObject, check_unpacked
 from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.models.model import Model
@@ -67,6 +66,8 @@ class PickledWeights(Weights):
         if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
             raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
         for key, value in state.items():
+            if not value.dtype.is_floating_point:
+                raise FormatError(f"{self.path}: {key} holds {value.dtype}, expected floating-point numbers")
             # A view can declare any size over a single number.
             if value.layout != torch.strided or value.nbytes > max(_LARGEST_VIEW, value.untyped_storage().nbytes()):
                 raise FormatError(f"{self.path}: {key} declares {value.nbytes:,} bytes but stores fewer; refused")
@@ -109,9 +110,16 @@ def read(files: Files) -> Model:
 
 def _check_packing(file: BinaryIO, path: str) -> None:
     """Torch unpacks compressed tensors without asking how large they become."""
-    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as parts:  # else torch says what it is
-        for part in parts.infolist():
-            check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
+    if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
+        return  # torch's older format is not compressed
+    try:
+        with zipfile.ZipFile(file) as parts:
+            for part in parts.infolist():
+                check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, OSError) as error:
+        raise FormatError(
+            f"{path}: not a file saved by torch, or a damaged or truncated one ({error}); fetch it again"
+        ) from error
 
 
 def _dictionary(files: Files, name: str) -> dict[str, int]:

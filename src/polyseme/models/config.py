@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Size = Annotated[int, Field(ge=1, le=1 << 20)]
 Rows = Annotated[int, Field(ge=1, le=1 << 27)]
-Clip = Annotated[float, Field(gt=0)] | None
+Clip = Annotated[float, Field(gt=0, le=1e30)] | None
+MOST_FEATURES = 1 << 20
 
 
 class _Part(BaseModel):
@@ -24,7 +25,7 @@ class CharacterEncoderConfig(_Part):
     max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
         default=50, description="Characters of a token with its two markers; longer tokens are cut."
     )
-    filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1)] = Field(
+    filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1, max_length=256)] = Field(
         description="Width and count of each convolution."
     )
     activation: Literal["relu", "tanh"] = Field(default="relu", description="After the maximum over positions.")
@@ -42,6 +43,9 @@ class CharacterEncoderConfig(_Part):
         widest = max(width for width, _ in self.filters)
         if widest > self.max_characters:
             raise ValueError(f"a filter of width {widest} does not fit into {self.max_characters} characters")
+        features = sum(count for _, count in self.filters)
+        if features > MOST_FEATURES:
+            raise ValueError(f"{features:,} filters in all, expected at most {MOST_FEATURES:,}")
         if (self.words == 0) != (self.word_dim == 0):
             raise ValueError(f"words={self.words} and word_dim={self.word_dim}: both must be 0, or neither")
         if self.padding_id >= self.characters:
@@ -67,7 +71,7 @@ class LstmEncoderConfig(_Part):
     skip_connections: bool = Field(
         default=True, description="Add a layer's input to its output from the second layer on."
     )
-    forget_bias: float = Field(default=1.0, description="Added to the stored bias of the forget gate.")
+    forget_bias: float = Field(default=1.0, ge=-1e4, le=1e4, description="Added to the stored bias of the forget gate.")
 
 
 class GruEncoderConfig(_Part):

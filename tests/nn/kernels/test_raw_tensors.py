@@ -118,3 +118,23 @@ def test_what_does_not_fit_is_refused() -> None:
         words()(IDS[:, :2])
     with pytest.raises(RuntimeError, match="got a tensor on meta, but the kernels compute on the CPU"):
         words()(IDS.to("meta"))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])
+@pytest.mark.parametrize("full", [True, False])
+def test_weights_that_are_no_numbers(value: float, full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maxima are those of torch, NaN included, and the backward pass stays within its arrays."""
+    ids = IDS.clone()
+    if not full:
+        ids[:, 7:] = 29  # padding
+    filters = words().characters
+    filters.embedding.weight.data[5, 0] = value
+    if value != value:  # every window of this filter is NaN
+        filters.convolutions[0].get_parameter("weight").data[1] = value
+    found = filters(ids)
+    found.sum().backward()
+    assert filters.embedding.weight.grad is not None
+    monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
+    expected = filters(ids)
+    assert not expected.isfinite().all()
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0, equal_nan=True)
