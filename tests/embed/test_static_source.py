@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,16 @@ class TestLoad:
         (tmp_path / "file").write_bytes(content)
         with pytest.raises(FormatError, match=message):
             polyseme.load(tmp_path / "file")
+
+    def test_within_a_zip(self, glove: Path, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "glove.zip", "w") as archive:
+            archive.write(glove, "glove.txt")
+        with pytest.raises(FormatError, match=r"glove\.zip: glove\.txt cannot be read within a zip; unpack it first"):
+            polyseme.load(tmp_path / "glove.zip")
+        with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+            archive.writestr("notes.txt", "nothing here")
+        with pytest.raises(FormatError, match=r"notes\.zip: no known model in it \(it holds notes\.txt\)"):
+            polyseme.load(tmp_path / "notes.zip")
 
     def test_a_damaged_line_is_named(self, glove: Path) -> None:
         glove.write_text(glove.read_text(encoding="utf-8") + "odd 1.5 2.5\n", encoding="utf-8")

@@ -85,7 +85,7 @@ def _find_vectors_folder(files: Files) -> Roles | None:
 
 
 def _find_vectors_file(files: Files) -> Roles | None:
-    if len(files.names) != 1 or not word_vectors.is_table(files.location(files.names[0])):
+    if len(files.names) != 1 or not word_vectors.begins_as_table(files.content(files.names[0], 1 << 16)):
         return None
     return {"table": files.names[0]}
 

@@ -10,7 +10,7 @@ from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import Header
 from polyseme.models.static import WordVectors
 
-__all__ = ["FILE_KIND", "FOLDER_KIND", "is_table", "read", "write"]
+__all__ = ["FILE_KIND", "FOLDER_KIND", "begins_as_table", "is_table", "read", "write"]
 
 FOLDER_KIND = folder.KIND
 FILE_KIND = "a file of word vectors"
@@ -54,10 +54,14 @@ def is_table(path: Path) -> bool:
     """
     with Stream(path) as stream:
         head = stream.peek(_HEAD)
-        if not head:
-            return False
-        _refuse_others(stream, head)
-        return bool(_HEADER.match(head)) or text.usual_dim(head.removeprefix(_BYTE_ORDER_MARK)) > 1
+        if head:
+            _refuse_others(stream, head)
+        return begins_as_table(head)
+
+
+def begins_as_table(head: bytes) -> bool:
+    """Whether the first bytes of a file are a header, or lines that end in several numbers."""
+    return bool(_HEADER.match(head)) or text.usual_dim(head.removeprefix(_BYTE_ORDER_MARK)) > 1
 
 
 def read(path: Path, *, limit: int | None = None) -> WordVectors:
