@@ -9,7 +9,8 @@ import torch
 from benchmarks.process import serve
 from polyseme.embed.embedder import Embedder
 from polyseme.formats.detect import open_model
-from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.backend import available
+from polyseme.nn.kernels.packed import Precision
 from polyseme.text.corpus import Corpus
 
 WARM_UP = [["The", "kettle", "is", "on"]]
@@ -54,7 +55,7 @@ class Polyseme:
         """The seconds of a run by part, and how fast the LSTMs multiply in it (GFLOP/s)."""
         self.embedder = Embedder(self.model, precision=self.precision)
         self.embedder.embed(WARM_UP)
-        bilm = self.embedder._bilm
+        bilm = self.embedder._network
         seconds = {"token encoder": 0.0, "LSTMs": 0.0}
         began = dict(seconds)
         for name, module in zip(seconds, (bilm.token_encoder, bilm.encoder), strict=True):

@@ -23,7 +23,8 @@ import torch
 
 from benchmarks.plain_search import K, Known, Query, Truth
 from benchmarks.process import say
-from polyseme import Embedder, OccurrenceIndex, load
+from polyseme import Embedder, OccurrenceIndex
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
 from polyseme.index.occurrence_index import Occurrence, Words
 from polyseme.index.shard import checksum
@@ -241,7 +242,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             figures = run(
-                load(given.model),
+                load_embedder(given.model),
                 Corpus(given.corpus, tokenize=given.tokenize),
                 folder,
                 occurrences=given.occurrences,

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.process import say
-from polyseme import Embedder, load
+from polyseme import Embedder
+from polyseme.embed.load import load_embedder
 from polyseme.errors import FormatError, InputError, PolysemeError
 from polyseme.text.tokenizers import Tokenizer, tokenized
 
@@ -187,7 +188,7 @@ def main() -> None:
     given = parser.parse_args()
     try:
         language = given.language or language_of(given.model)
-        embedder = load(given.model)
+        embedder = load_embedder(given.model)
         if given.json:
             sets = {
                 what: [asdict(row) for row in measure(embedder, pairs)] for what, pairs in read_sets(language).items()

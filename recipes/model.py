@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import senses
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
@@ -55,7 +55,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     measured = recipe.work / "measured.json"
     of = {"weights": _sha256(trained / native.WEIGHTS), "storage": settings["storage"]}
     model = open_model(trained)
-    config = model.config.model_copy(update={"tokenize": recipe.tokenizer})  # its text came to it in tokens
+    config = model.bilm_config.model_copy(update={"tokenize": recipe.tokenizer})  # its text came to it in tokens
     shutil.rmtree(target, ignore_errors=True)
     native.write(dataclasses.replace(model, config=config), target, storage=settings["storage"])
     if not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
@@ -66,7 +66,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
         "settings": settings,
         "metrics": [json.loads(line) for line in (trained / "metrics.jsonl").read_text("utf-8").splitlines()],
         **json.loads(measured.read_text("utf-8")),
-        "config": stored.config,
+        "config": stored.bilm_config,
         "bytes": sum(path.stat().st_size for path in target.iterdir()),
     }
     _write(target / native.CARD, card(recipe, facts, _further_figures(recipe, stored.fingerprint())))
@@ -125,7 +125,7 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
             for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
             for kind, folder in (("", stored), (", weights in float32", trained))
         },
-        "senses": senses.report(load(stored), recipe.tokenizer),
+        "senses": senses.report(load_embedder(stored), recipe.tokenizer),
     }
 
 

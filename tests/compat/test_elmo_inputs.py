@@ -41,8 +41,7 @@ def test_autocast(
     dtype: torch.dtype, requires_grad: bool, kernels: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not kernels:
-        monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
-        monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+        monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
     ids = batch_to_ids(batches()[0])
     words = None
     if "vocab_to_cache" in options:
@@ -59,8 +58,8 @@ def test_autocast(
     found.square().sum().backward()
     learning = [parameter for name, parameter in elmo.named_parameters() if parameter.requires_grad]
     if words is not None and requires_grad:  # the words come from the cache; characters make the two markers alone
-        assert elmo._elmo_lstm._cached is not None
-        assert elmo._elmo_lstm._cached.weight.grad is not None
+        assert elmo.encoder.cached is not None
+        assert elmo.encoder.cached.weight.grad is not None
     assert all(parameter.grad is not None for parameter in learning)
     other = Elmo(*FILES, 1, dropout=0, requires_grad=requires_grad, **options)
     with torch.no_grad(), torch.autocast("cpu", dtype=dtype):
@@ -83,9 +82,8 @@ def test_a_state_made_in_inference_mode_serves_outside_of_it() -> None:
 @pytest.mark.parametrize("kernels", [True, False])
 def test_autocast_of_the_network_alone(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not kernels:
-        monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
-        monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
-    bilm = Elmo(*FILES, 1)._elmo_lstm.bilm
+        monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
+    bilm = Elmo(*FILES, 1).encoder.network
     assert isinstance(bilm, BiLM)
     ids, lengths = batch_to_ids(batches()[0][:2]), torch.tensor([2, 3])
     with torch.autocast("cpu", dtype=torch.bfloat16):

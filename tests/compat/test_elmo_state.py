@@ -10,7 +10,7 @@ import torch
 from conftest import GOLDEN, arrays, batches
 from torch import Tensor, nn
 
-from polyseme.compat.allennlp import Elmo, batch_to_ids
+from polyseme.compat.allennlp import Elmo, ScalarMix, batch_to_ids
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
 
@@ -115,6 +115,21 @@ def test_other_sizes_are_named() -> None:
     del state["_elmo_lstm._token_embedder._projection.bias"], state["scalar_mix_1.scalar_parameters.2"]
     with pytest.raises(RuntimeError) as error:
         Elmo(*FILES, 2).load_state_dict(state)
-    assert 'Missing key(s) in state_dict: "_elmo_lstm.bilm.token_encoder.projection.bias"' in str(error.value)
-    assert "size mismatch for _elmo_lstm.bilm.encoder.forward_layers.0.bias" in str(error.value)
+    assert 'Missing key(s) in state_dict: "encoder.network.token_encoder.projection.bias"' in str(error.value)
+    assert "size mismatch for encoder.network.encoder.forward_layers.0.bias" in str(error.value)
     assert "size mismatch for scalar_mix_1.weights" in str(error.value)
+
+
+def test_a_mix_that_allennlp_saved() -> None:
+    numbers = {f"mix.scalar_parameters.{layer}": torch.tensor([float(layer)]) for layer in range(12)}
+    holder = torch.nn.ModuleDict({"mix": ScalarMix(12)})
+    holder.load_state_dict({**numbers, "mix.gamma": torch.tensor([1.5])})
+    mix = holder["mix"]
+    assert isinstance(mix, ScalarMix)
+    assert mix.weights.tolist() == list(range(12))
+    assert mix.gamma.item() == 1.5
+    other = ScalarMix(12)
+    other.load_state_dict(mix.state_dict())
+    assert other.weights.tolist() == list(range(12))
+    with pytest.raises(RuntimeError, match=r"size mismatch for weights: .*\[12\].*\[3\]"):
+        ScalarMix(3).load_state_dict({name.removeprefix("mix."): one for name, one in numbers.items()})

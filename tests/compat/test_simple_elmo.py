@@ -138,9 +138,7 @@ def test_a_folder_with_a_checkpoint_beside_the_weights(folder: Path, reference: 
     shutil.copy(GOLDEN / "tf_checkpoint" / "weights.hdf5", folder / "model.hdf5")
     both = ElmoModel()
     both.load(folder)
-    with pytest.raises(
-        MissingPart, match=r"^the model \(bilm-hdf5\) has no softmax, which predicting words needs; load"
-    ):
+    with pytest.raises(MissingPart, match=r"^the model \(bilm-hdf5\) has no softmax, so it cannot predict words; load"):
         both.get_elmo_substitutes(["the bank"])
     vectors = both.get_elmo_vectors([["the", "river", "bank", "."]])
     both.load(folder, full=True)

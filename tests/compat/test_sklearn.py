@@ -174,7 +174,7 @@ def test_a_pipeline_of_token_lists() -> None:
         (
             {"layers": "all"},
             [["a"]],
-            r"^one vector a document is of one layer or mix; choose 'mean', 'top' or a layer's",
+            r"^one vector per document is made of one layer or mix; choose 'mean', 'top' or a layer's",
         ),
         ({"layers": 3}, [["a"]], r"^unknown layer 3; expected one of 0, 1, 2"),
         ({"pool": "sum"}, [["a"]], r"^pool is 'sum', expected 'mean' or 'max'$"),
@@ -187,7 +187,7 @@ def test_what_is_refused(options: dict[str, Any], rows: Any, message: str) -> No
 
 
 def test_what_is_refused_of_models() -> None:
-    with pytest.raises(InputError, match=r"^model is a stateful Embedder, which gives a text other vectors each time"):
+    with pytest.raises(InputError, match=r"^model is a stateful embedder, whose vectors differ each time"):
         ElmoTransformer(load(MODEL, stateful=True)).fit(SENTENCES)
     with pytest.raises(InputError, match=r"nowhere: no such file or folder"):
         ElmoTransformer("nowhere").fit(SENTENCES)

@@ -104,7 +104,7 @@ def test_an_unknown_layer(choice: object) -> None:
 
 
 def test_a_mix_of_another_model() -> None:
-    with pytest.raises(InputError, match="the mix is of 2 layers but the model has 3"):
+    with pytest.raises(InputError, match="the mix is of 2 layers but there are 3"):
         Embedder(MODEL).embed(SENTENCES, layers=ScalarMix(2))
 
 

@@ -351,14 +351,14 @@ class TestBadFiles:
             del file["char_embed"]
             place = [(str(copy / "secret"), 0, h5py.h5f.UNLIMITED)]
             file.create_dataset("char_embed", shape=(261, 4), dtype="f4", external=place)
-        with pytest.raises(FormatError, match=r"char_embed lies in another file, .*refused as unsafe"):
+        with pytest.raises(FormatError, match=r"char_embed is in another file, .*refused as unsafe"):
             polyseme.load(copy)
 
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("embedding", "embedding is a single number, expected a row a word"),
-            ("softmax/b", "softmax/b is a single number, expected a row a word"),
+            ("embedding", "embedding is a single number, expected one row per word"),
+            ("softmax/b", "softmax/b is a single number, expected one row per word"),
         ],
     )
     def test_a_number_in_place_of_an_array(self, copy: Path, name: str, message: str) -> None:

@@ -221,7 +221,7 @@ class TestBadPaths:
                 archive.write(WEIGHTS, f"{inside}/{inside}.hdf5")
         with pytest.raises(
             InputError,
-            match=r"two.zip: options.json stands in it 2 times \(english/options.json, norwegian/options.json\), expec",
+            match=r"two.zip: options.json is in it 2 times \(english/options.json, norwegian/options.json\), expec",
         ):
             polyseme.load(path)
 

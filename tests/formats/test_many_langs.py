@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -329,3 +330,53 @@ def test_words_are_not_needed_by_a_model_without_word_vectors(tmp_path: Path) ->
 def test_a_softmax_cannot_be_given(model: Path) -> None:
     with pytest.raises(InputError, match=r"elmo-many-langs model carries its own vocabulary; leave it out"):
         open_model(model, vocabulary=model / "word.dic")
+
+
+def _zip_with_another_name(path: Path) -> None:
+    """An entry whose name is said to be UTF-8 and is not."""
+    data = bytearray(path.read_bytes())
+    start = data.rindex(b"PK\x01\x02")
+    data[start + 9] |= 0x08  # the flag for UTF-8 names
+    data[start + 46] = 0xFF
+    path.write_bytes(data)
+
+
+def _zip_of_a_later_version(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    start = data.rindex(b"PK\x01\x02")
+    data[start + 6] = 255  # the version needed to read it
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [_zip_with_another_name, _zip_of_a_later_version])
+def test_a_zip_that_python_cannot_read(model: Path, damage: Callable[[Path], None]) -> None:
+    path = model / "encoder.pkl"
+    torch.save(torch.load(path, map_location="cpu", weights_only=True), path)  # as a zip
+    assert path.read_bytes().startswith(b"PK")
+    agrees(model, "words_and_characters")
+    damage(path)
+    with pytest.raises(FormatError, match=r"encoder\.pkl: not a file saved by torch, or a damaged or truncated one \("):
+        open_model(model)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda tensor: tensor.to(torch.complex64),
+        lambda tensor: tensor.to(torch.int64),
+    ],
+)
+def test_tensors_of_other_numbers(model: Path, other: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    path = model / "token_embedder.pkl"
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    torch.save(state | {"projection.bias": other(state["projection.bias"])}, path)
+    with pytest.raises(FormatError, match=r"token_embedder\.pkl: projection\.bias holds torch\.\w+, expected floating"):
+        open_model(model)
+
+
+def test_weights_that_are_no_numbers(model: Path) -> None:
+    path = model / "token_embedder.pkl"
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    torch.save(state | {"projection.bias": torch.full_like(state["projection.bias"], float("nan"))}, path)
+    with pytest.raises(FormatError, match=r"token_encoder\.projection\.bias holds NaN or infinity; the weights"):
+        open_model(model)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import GOLDEN
+from safetensors.torch import load_file, save_file
 from tiny import WORDS, tiny_model, tiny_word_model
 
 from polyseme.errors import FormatError, InputError
@@ -68,6 +69,34 @@ class TestDamage:
             open_model(folder)
         self.change(folder, projection_dim=6, surprise=1)
         with pytest.raises(FormatError, match=r"config.json: surprise: Extra inputs"):
+            open_model(folder)
+
+    @pytest.mark.parametrize(
+        ("part", "changes", "message"),
+        [
+            ("encoder", {"forget_bias": 1e300}, "forget_bias: Input should be less than or equal to 10000"),
+            ("encoder", {"forget_bias": float("nan")}, "forget_bias: Input should be"),
+            ("encoder", {"cell_clip": 1e300}, "cell_clip: Input should be less than or equal to 10{30}"),
+            (
+                "token_encoder",
+                {"filters": [[1, 1 << 20]] * 200},
+                "209,715,200 filters in all, expected at most 1,048,576",
+            ),
+            ("token_encoder", {"filters": [[1, 1]] * 300}, "filters: Tuple should have at most 256 items"),
+        ],
+    )
+    def test_numbers_beyond_reason(self, folder: Path, part: str, changes: dict[str, object], message: str) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        self.change(folder, **{part: {**config[part], **changes}})
+        with pytest.raises(FormatError, match=rf"config\.json: .*{message}"):
+            open_model(folder)
+
+    def test_weights_that_are_no_numbers(self, folder: Path) -> None:
+        path = folder / "model.safetensors"
+        tensors = load_file(path)
+        tensors["softmax.bias"][0] = float("inf")
+        save_file(tensors, path)
+        with pytest.raises(FormatError, match=r"model\.safetensors: softmax\.bias holds NaN or infinity; the weights"):
             open_model(folder)
 
     def test_version(self, folder: Path) -> None:

@@ -62,5 +62,7 @@ def test_rows_without_their_scales_are_named(damage: str, tmp_path: Path) -> Non
     else:
         stored["w.scale"] = stored["w.scale"][:-1]
     save_file(stored, tmp_path / "file")
-    with pytest.raises(FormatError, match=r"file: w is stored as 8-bit rows but its w\.scale is not one number a row"):
+    with pytest.raises(
+        FormatError, match=r"file: w is stored as 8-bit rows but its w\.scale is not one number per row"
+    ):
         expand(load_file(tmp_path / "file"), where="file")

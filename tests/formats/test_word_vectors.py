@@ -205,7 +205,7 @@ class TestTextDamage:
         refused(
             tmp_path,
             text.encode("gbk"),
-            "vectors: 2 of 3 words are not UTF-8; convert the file to UTF-8 where it is in another encoding, or fetch "
+            "vectors: 2 of 3 words are not UTF-8; convert the file to UTF-8 if it is in another encoding, or fetch "
             "it again",
         )
 
@@ -349,7 +349,7 @@ class TestFolder:
             ),
             ("words.txt", b"a\nb\nc\nd\ne\nf", "words.txt: 5 whole lines and a part of one, but config.json says 5 "),
             ("words.txt", None, "words.txt: missing; get the folder again"),
-            ("words.txt", b"a\nb\na\nd\ne\n", "saved: the word 'a' stands twice; expected each word once; get the"),
+            ("words.txt", b"a\nb\na\nd\ne\n", "saved: the word 'a' occurs twice; expected each word once; get the"),
             ("words.txt", b"a\nb\n\xff\nd\ne\n", "words.txt: byte 4 is not UTF-8 text; expected text"),
             ("vectors.npy", None, "vectors.npy: missing; get the folder again"),
             ("vectors.npy", b"", "vectors.npy: cannot be read ("),

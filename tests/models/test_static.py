@@ -76,7 +76,7 @@ def test_what_is_refused() -> None:
         WordVectors(["a"], one.astype(float))
     with pytest.raises(InputError, match="at least one word and one number"):
         WordVectors([], one[:0])
-    with pytest.raises(InputError, match="the word 'a' stands twice"):
+    with pytest.raises(InputError, match="the word 'a' occurs twice"):
         WordVectors(["a", "b", "a"], np.ones((3, 2), dtype=np.float32))
     vectors = WordVectors(["a"], one)
     with pytest.raises(InputError, match="k is 0, expected at least 1"):

@@ -3,9 +3,9 @@ from typing import Literal
 import pytest
 import torch
 
+from polyseme.nn.backend import available
 from polyseme.nn.char_cnn import CharacterCnn
 from polyseme.nn.highway import Highway
-from polyseme.nn.kernels.packed import available
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
@@ -55,7 +55,7 @@ def test_tables_give_the_values_and_gradients_of_convolutions(
     results = []
     for kernels in (True, False):
         if not kernels:
-            monkeypatch.setattr("polyseme.nn.char_cnn.available", lambda _: False)
+            monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
         features = cnn(ids)
         gradients = torch.autograd.grad((features * weight).sum(), list(cnn.parameters()))
         results.append([features.detach(), *gradients])

@@ -31,21 +31,6 @@ def test_agrees_with_allennlp(case: str) -> None:
     torch.testing.assert_close(mix(list(reference["inputs"]), reference["mask"]), reference[case], atol=1e-5, rtol=0)
 
 
-def test_a_state_that_allennlp_saved() -> None:
-    numbers = {f"mix.scalar_parameters.{layer}": torch.tensor([float(layer)]) for layer in range(12)}
-    holder = torch.nn.ModuleDict({"mix": ScalarMix(12)})
-    holder.load_state_dict({**numbers, "mix.gamma": torch.tensor([1.5])})
-    mix = holder["mix"]
-    assert isinstance(mix, ScalarMix)
-    assert mix.weights.tolist() == list(range(12))
-    assert mix.gamma.item() == 1.5
-    other = ScalarMix(12)
-    other.load_state_dict(mix.state_dict())
-    assert other.weights.tolist() == list(range(12))
-    with pytest.raises(RuntimeError, match=r"size mismatch for weights: .*\[12\].*\[3\]"):
-        ScalarMix(3).load_state_dict({name.removeprefix("mix."): one for name, one in numbers.items()})
-
-
 def test_masked_layer_norm_ignores_padding() -> None:
     mix = ScalarMix(1, layer_norm=True)
     layer = torch.randn(1, 4, 8)

@@ -148,7 +148,7 @@ def test_devices_without_float64() -> None:
         ranks = torch.arange(WORDS, device="mps")
         for found in (negatives.log_expected_count(ranks), sampled_softmax.log_uniform(ranks, WORDS)):
             assert (found.dtype, found.device.type, found.shape) == (torch.float32, "mps", (WORDS,))
-        total = softmax.log_of(torch.ones(TOKENS, device="mps", dtype=torch.bfloat16))
+        total = softmax.summed_log(torch.ones(TOKENS, device="mps", dtype=torch.bfloat16))
         assert (total.dtype, total.device.type) == (torch.float64, "cpu")
         with pytest.raises(TypeError, match="makes float64 on mps"):
             torch.zeros(3, device="mps", dtype=torch.float64)

@@ -10,7 +10,7 @@ import torch
 from chains import MINI, Chain, write
 
 from polyseme.errors import InputError
-from polyseme.models import encoders
+from polyseme.nn import backend
 from polyseme.nn.kernels.packed import Precision
 from polyseme.progress import Figure, Watcher
 from polyseme.train.engine import precision
@@ -44,11 +44,11 @@ def text(tmp_path: Path) -> Path:
 def _machine(monkeypatch: pytest.MonkeyPatch, *kernels: Precision) -> None:
     """A machine with kernels for these; where there are none torch computes."""
 
-    def available(wanted: Precision) -> bool:
-        return wanted in kernels
+    def choose(wanted: Precision, **_: Any) -> str:
+        return "kernels" if wanted in kernels else "torch"
 
-    monkeypatch.setattr(precision, "available", available)
-    monkeypatch.setattr(encoders, "available", lambda wanted: False)
+    monkeypatch.setattr(precision, "choose_backend", choose)
+    monkeypatch.setattr(backend, "available", lambda wanted: False)
 
 
 def _card(output: Path) -> str:

@@ -47,11 +47,11 @@ def convert(
     No number is changed on the way unless --weights says so: a model converted there and back is the same to the last
     bit. bfloat16 takes half the space, int8 (a scale for each row) a quarter.
 
-    With --to vectors MODEL is a file of GloVe, word2vec or fastText vectors, and the folder opens at once.
+    Static vectors (a file of GloVe, word2vec or fastText vectors) become a folder that opens at once.
 
     Example: polyseme convert elmo.zip my-model
 
-    Example: polyseme convert glove.6B.50d.txt glove --to vectors
+    Example: polyseme convert glove.6B.50d.txt glove
     """
     if to is Target.vectors:
         _convert_vectors(
@@ -66,9 +66,15 @@ def convert(
         )
         return
     from polyseme.formats import bilm_hdf5, native
-    from polyseme.formats.detect import open_model
+    from polyseme.formats.detect import open_any
+    from polyseme.models.model import Model
 
-    opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    opened = open_any(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    if not isinstance(opened, Model):
+        if to is Target.hdf5:
+            raise InputError(f"{model}: word vectors cannot be written as the HDF5 weights of a biLM; leave out --to")
+        _convert_vectors(Path(model), output, {"--weights": weights is not Storage.float32})
+        return
     if to is Target.native:
         native.write(opened, output, storage=weights.value)
     elif weights is Storage.float32:

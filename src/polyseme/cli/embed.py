@@ -93,9 +93,9 @@ def embed(
 
     Example: polyseme embed novel.txt --tokenize en -m elmo.zip -o novel.parquet --layers mean
     """
-    from polyseme.embed.embedder import pool_tokens
     from polyseme.embed.layers import check_choice, parse_choice
     from polyseme.embed.load import load
+    from polyseme.embed.source import pool_tokens
     from polyseme.embed.writers import Record, open_writer
     from polyseme.text.corpus import Sentence
 
@@ -119,7 +119,7 @@ def embed(
     )
     check_choice(choice, embedder.layers)
     settings = {
-        "model": embedder.model.fingerprint(),
+        "model": embedder.fingerprint(),
         "text": corpus.facts(),
         "format": reader.value,
         "tokenize": tokenize.value if tokenize else None,

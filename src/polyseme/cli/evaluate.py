@@ -60,7 +60,7 @@ def evaluate(
     if tokenize is None and (cut := opened.config.tokenize):
         typer.echo(f"polyseme: {corpus}: taken as cut already; the model's text was cut by --tokenize {cut}", err=True)
     if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "softmax_words": opened.config.vocabulary_size}))
+        typer.echo(json.dumps({**result.to_dict(), "softmax_words": opened.bilm_config.vocabulary_size}))
         return
     typer.echo(f"{'perplexity (full softmax)':28}{'forward':>12}{'backward':>12}{'average':>12}")
     rows = (

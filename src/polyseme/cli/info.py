@@ -1,12 +1,16 @@
 """``polyseme info``: what is this model?"""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import JsonFlag, OptionsFile, SoftmaxFile, VocabularyFile, model_path
 from polyseme.errors import InputError
+
+if TYPE_CHECKING:
+    from polyseme.models.model import Model
+    from polyseme.models.static import WordVectors
 
 OptionalModel = Annotated[
     str | None,
@@ -25,8 +29,8 @@ def info(
 
     Example: polyseme info model.zip
     """
-    from polyseme.formats.detect import bundled_names, open_model
-    from polyseme.models.config import CharacterEncoderConfig
+    from polyseme.formats.detect import bundled_names, open_any
+    from polyseme.models.model import Model
 
     if model is None:
         if given := next(filter(None, (options, softmax, vocabulary)), None):
@@ -34,11 +38,28 @@ def info(
         names = bundled_names()
         typer.echo(json.dumps(names) if as_json else "\n".join(names))
         return
-    opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    config, bilm = opened.config, opened.bilm
+    opened = open_any(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    described = _describe_model(opened) if isinstance(opened, Model) else _describe_vectors(opened)
+    if as_json:
+        typer.echo(json.dumps(described))
+        return
+    for name, value in described.items():
+        if value not in (0, None):
+            typer.echo(
+                f"{name.replace('_', ' '):20} {value:,}"
+                if isinstance(value, int)
+                else f"{name.replace('_', ' '):20} {value}"
+            )
+
+
+def _describe_model(model: "Model") -> dict[str, str | int | None]:
+    from polyseme.models.config import CharacterEncoderConfig
+
+    config, bilm = model.bilm_config, model.bilm
     tokens = config.token_encoder
+    characters = tokens if isinstance(tokens, CharacterEncoderConfig) else None
     softmax_parameters = sum(p.numel() for p in bilm.softmax.parameters()) if bilm.softmax else 0
-    facts: dict[str, Any] = {
+    return {
         "format": config.source,
         "parameters": sum(p.numel() for p in bilm.parameters()) - softmax_parameters,
         "softmax_parameters": softmax_parameters,
@@ -47,22 +68,27 @@ def info(
         "encoder": config.encoder.kind,
         "hidden_dim": config.encoder.hidden_dim,
         "projection_dim": config.projection_dim,
-        "token_encoder": f"{tokens.alphabet} characters" if isinstance(tokens, CharacterEncoderConfig) else "words",
-        "characters": tokens.characters if isinstance(tokens, CharacterEncoderConfig) else 0,
-        "max_characters": tokens.max_characters if isinstance(tokens, CharacterEncoderConfig) else 0,
+        "token_encoder": f"{characters.alphabet} characters" if characters else "words",
+        "characters": characters.characters if characters else 0,
+        "max_characters": characters.max_characters if characters else 0,
         "input_words": tokens.words,
         "softmax_words": config.vocabulary_size,
-        "vocabulary": len(opened.vocabulary) if opened.vocabulary else 0,
+        "vocabulary": len(model.vocabulary) if model.vocabulary else 0,
         "tokenize": config.tokenize,
-        "fingerprint": opened.fingerprint(),
+        "mixes": len(model.mixes),
+        "fingerprint": model.fingerprint(),
     }
-    if as_json:
-        typer.echo(json.dumps(facts))
-        return
-    for name, value in facts.items():
-        if value not in (0, None):
-            typer.echo(
-                f"{name.replace('_', ' '):20} {value:,}"
-                if isinstance(value, int)
-                else f"{name.replace('_', ' '):20} {value}"
-            )
+
+
+def _describe_vectors(table: "WordVectors") -> dict[str, str | int | None]:
+    from polyseme.embed.static_vectors import StaticVectors
+
+    return {
+        "format": table.source,
+        "words": len(table.words),
+        "layers": 1,
+        "dim": table.dim,
+        "duplicates": table.duplicates,
+        "repaired": table.repaired,
+        "fingerprint": StaticVectors(table).fingerprint(),
+    }

@@ -47,10 +47,10 @@ def score(
     """
     from itertools import islice
 
-    from polyseme.embed.load import load
+    from polyseme.embed.load import load_embedder
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
-    embedder = load(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
+    embedder = load_embedder(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
     words = embedder.model.vocabulary
     head = "" if as_json else f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}\n"
     sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens or as_json)

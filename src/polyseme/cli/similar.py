@@ -22,7 +22,12 @@ def similar(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="By the output embeddings of a model's softmax.", show_default=False),
+        typer.Option(
+            "--model",
+            "-m",
+            help="By a model's output embeddings, or by static vectors.",
+            show_default=False,
+        ),
     ] = None,
     vectors: Annotated[
         Path | None,
@@ -46,10 +51,13 @@ def similar(
 
         columns["contexts"] = [one[:2] for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
     if model is not None:
-        from polyseme.formats.detect import open_model
+        from polyseme.formats.detect import open_any
+        from polyseme.models.model import Model
         from polyseme.study.output_words import output_words
 
-        columns["output"] = _nearest(StaticVectors(output_words(open_model(model))), word, k, where=model)
+        opened = open_any(model)
+        kind, table = ("output", output_words(opened)) if isinstance(opened, Model) else ("static", opened)
+        columns[kind] = _nearest(StaticVectors(table), word, k, where=model)
     if vectors is not None:
         columns["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
     if not columns:

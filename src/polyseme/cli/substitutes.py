@@ -43,10 +43,10 @@ def substitutes(
 
     Example: polyseme substitutes novel-model "The river [bank] was steep" -k 10
     """
-    from polyseme.embed.load import load
+    from polyseme.embed.load import load_embedder
     from polyseme.text.marked import marked
 
-    embedder = load(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    embedder = load_embedder(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     cut = tokenize.value if tokenize else embedder.model.config.tokenize
     tokens, position = marked(sentence, cut, read_dictionary(dictionary))
     found = embedder.substitutes(tokens, position, k=k)

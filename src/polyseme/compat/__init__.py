@@ -1,1 +1,1 @@
-"""Drop-ins: programs written for other ELMo software change their import line and nothing else."""
+"""Interfaces of other ELMo software: programs written for it change their import line and nothing else."""

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart, OutputError
 from polyseme.text.batching import checked
 
@@ -41,7 +41,7 @@ class ElmoEmbedder:
         if weight_file is None:
             raise MissingPart("no weight_file given, and nothing is ever downloaded; give options_file and weight_file")
         self.cuda_device = cuda_device
-        self._embedder = load(
+        self._embedder = load_embedder(
             weight_file if options_file is None else (options_file, weight_file),
             stateful=stateful,
             device=torch.device("cpu") if cuda_device < 0 else torch.device("cuda", cuda_device),
@@ -95,12 +95,7 @@ class ElmoEmbedder:
         if output_format not in ("all", "top", "average"):
             raise InputError(f"output_format is {output_format!r}, expected 'all', 'top' or 'average'")
         sentences = [line.strip() for line in input_file]
-        blank = [number for number, sentence in enumerate(sentences) if not sentence]
-        if blank:
-            raise InputError(f"the input has empty lines at {blank} (counted from 0); remove them")
-        if use_sentence_keys and len(set(sentences)) < len(sentences):
-            twice = next(sentence for sentence in sentences if sentences.count(sentence) > 1)
-            raise InputError(f"{twice!r} stands twice, so it cannot be a key; leave out use_sentence_keys")
+        _check(sentences, as_keys=use_sentence_keys)
         target = Path(output_file_path)
         working = target.with_name(f".{target.name}.writing")
         try:
@@ -118,6 +113,15 @@ class ElmoEmbedder:
             raise OutputError(f"{target}: could not be written ({error}); nothing was left behind") from error
         finally:
             working.unlink(missing_ok=True)
+
+
+def _check(sentences: list[str], *, as_keys: bool) -> None:
+    blank = [number for number, sentence in enumerate(sentences) if not sentence]
+    if blank:
+        raise InputError(f"the input has empty lines at {blank} (counted from 0); remove them")
+    if as_keys and len(set(sentences)) < len(sentences):
+        twice = next(sentence for sentence in sentences if sentences.count(sentence) > 1)
+        raise InputError(f"{twice!r} occurs twice, so it cannot be a key; leave out use_sentence_keys")
 
 
 def _reduce(layers: Vectors, output_format: OutputFormat) -> Vectors:

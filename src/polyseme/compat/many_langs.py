@@ -3,13 +3,13 @@
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError
 from polyseme.text.batching import checked
 
@@ -26,7 +26,7 @@ class Embedder:
     to chance.
 
     Args:
-        model_dir: The model's folder, or the zip it came in. ``config_path`` in its ``config.json`` need not be mended.
+        model_dir: The model's folder, or the zip it came in. Its ``config_path`` is not needed.
         batch_size: Sentences of a batch when stateful. Otherwise batches hold a bounded number of tokens.
         stateful: Carry state from batch to batch, and from call to call, as the original does.
 
@@ -42,8 +42,8 @@ class Embedder:
         self.model_dir = model_dir
         self.batch_size = batch_size
         self.use_cuda = torch.cuda.is_available()  # as in the original
-        self._embedder = load(model_dir, stateful=stateful, device="cuda" if self.use_cuda else "cpu")
-        self.config: dict[str, Any] = self._embedder.model.config.source_options or {}
+        self._embedder = load_embedder(model_dir, stateful=stateful, device="cuda" if self.use_cuda else "cpu")
+        self.config: dict[str, object] = self._embedder.model.config.source_options or {}
 
     def sents2elmo(self, sents: Iterable[Sequence[str]], output_layer: int = -1) -> list[Vectors]:
         """The vectors of every token.
@@ -54,7 +54,7 @@ class Embedder:
                 the LSTMs.
 
         Returns:
-            One float32 array a sentence, in input order: (L, T, D) for -2, else (T, D).
+            One float32 array per sentence, in input order: (L, T, D) for -2, else (T, D).
         """
         layers = self._layers(output_layer)
         if not self._embedder.stateful:

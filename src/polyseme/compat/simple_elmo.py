@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from polyseme.embed.embedder import Embedder
-from polyseme.embed.load import load
+from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart
 from polyseme.nn.softmax import FullSoftmax
 from polyseme.text.batching import checked
@@ -39,7 +39,7 @@ class Predictions(TypedDict):
 
 
 class TokenSubstitutes(TypedDict):
-    """What could stand in place of a token."""
+    """What could be in place of a token."""
 
     word: str
     forward: Predictions
@@ -69,11 +69,11 @@ class ElmoModel:
                 sentences.
             limit: Accepted and not used: words met before are remembered without a list of them.
             full: Also load the language model, from a TensorFlow checkpoint or an HDF5 file with a softmax, and the
-                vocabulary beside it.
+                vocabulary in the same folder.
         """
         path = Path(directory)
         wanted = "checkpoint" if full and (path / "checkpoint").is_file() else "model.hdf5"
-        self._model = load(
+        self._model = load_embedder(
             path / wanted if (path / wanted).is_file() else path,
             device="cuda" if torch.cuda.is_available() else "cpu",
         )
@@ -114,7 +114,7 @@ class ElmoModel:
         layers: Layers = "average",
         session: object = None,
     ) -> Vectors:
-        """One vector a sentence: the mean over its own tokens, zeros where it has none.
+        """One vector per sentence: the mean over its own tokens, zeros if it has none.
 
         Args:
             texts: Lists of tokens.
@@ -181,16 +181,14 @@ class ElmoModel:
 
     def _language_model(self) -> tuple[FullSoftmax, Vocabulary]:
         model = self._loaded().model
-        softmax, vocabulary = model.bilm.softmax, model.vocabulary
-        if softmax is not None and not isinstance(softmax, FullSoftmax):
+        softmax, vocabulary = model.output_layer(
+            consequence="it cannot predict words",
+            advice="load a folder that holds a TensorFlow checkpoint and vocab.txt with full=True",
+        )
+        if not isinstance(softmax, FullSoftmax):
             raise MissingPart(
                 f"the model ({model.config.source}) has an adaptive softmax, which has no logit of every word; "
                 "use polyseme.load(...).substitutes"
-            )
-        if softmax is None or vocabulary is None:
-            raise MissingPart(
-                f"the model ({model.config.source}) has no {'softmax' if softmax is None else 'vocabulary'}, which "
-                "predicting words needs; load a folder that holds a TensorFlow checkpoint and vocab.txt with full=True"
             )
         return softmax, vocabulary
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder, Pool
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.load import load
+from polyseme.embed.source import Pool, VectorSource
 from polyseme.errors import InputError, MissingPart
 from polyseme.models.model import ModelPath
 from polyseme.text.batching import checked
@@ -32,18 +32,18 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """Turns every document into one vector, over all its tokens and nothing else.
 
     Nothing is learnt from the data. The model is loaded when it is first needed and left out when the transformer is
-    pickled, so a path (rather than an `Embedder`) keeps clones and pickles small. A grid search embeds its text anew
-    for every fold; ``Pipeline(..., memory="cache/")`` keeps what was embedded before.
+    pickled, so a path (rather than what was loaded from it) keeps clones and pickles small. A grid search embeds its
+    text anew for every fold; ``Pipeline(..., memory="cache/")`` keeps what was embedded before.
 
     Args:
-        model: What `polyseme.load` takes, or an `Embedder`.
+        model: What `polyseme.load` takes, or what it gives.
         layers: ``"mean"``, ``"top"``, a layer's number, or a `ScalarMix`.
         pool: ``"mean"`` or ``"max"`` over tokens.
         tokenize: None where documents are lists of tokens, one sentence each. Where they are strings: ``"en"`` or
             ``"zh"`` for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for
             one sentence split at white space.
         dictionary: Words that ``"zh"`` keeps whole.
-        device: Where to compute, if ``model`` is not an `Embedder`.
+        device: Where to compute, if ``model`` is a path.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -55,7 +55,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def __init__(
         self,
-        model: ModelPath | Embedder,
+        model: ModelPath | VectorSource,
         *,
         layers: LayerChoice = "mean",
         pool: Pool = "mean",
@@ -76,7 +76,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Vectors:  # noqa: N803
-        """One vector a document, zeros for one without tokens: (documents, D)."""
+        """One vector per document, zeros for one without tokens: (documents, D)."""
         embedder = self._open()
         documents = list(self._documents(X))
         sentences = (sentence for document in documents for sentence in document)
@@ -102,13 +102,13 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.requires_fit = False
         return tags
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+    def __getstate__(self) -> dict[str, object]:
+        state: dict[str, object] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in ("_opened", "_opened_as")}
 
-    def _open(self) -> Embedder:
+    def _open(self) -> VectorSource:
         """The embedder, loaded once for each model that is set, after a check of the other settings."""
-        if isinstance(self.model, Embedder):
+        if isinstance(self.model, VectorSource):
             embedder = self.model
         else:
             wanted = (self.model, self.device)
@@ -116,9 +116,11 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 self._opened, self._opened_as = load(self.model, device=self.device), wanted
             embedder = self._opened
         if embedder.stateful:
-            raise InputError("model is a stateful Embedder, which gives a text other vectors each time; load another")
+            raise InputError("model is a stateful embedder, whose vectors differ each time; load it without stateful")
         if self.layers == "all":
-            raise InputError("one vector a document is of one layer or mix; choose 'mean', 'top' or a layer's number")
+            raise InputError(
+                "one vector per document is made of one layer or mix; choose 'mean', 'top' or a layer's number"
+            )
         check_choice(self._choice(), embedder.layers)
         if self.pool not in ("mean", "max"):
             raise InputError(f"pool is {self.pool!r}, expected 'mean' or 'max'")

@@ -1,4 +1,4 @@
-"""What the biLM says as a language model: how likely a word is, and which words would fit."""
+"""A biLM as a language model: how likely a word is, and which words would fit."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from polyseme.text.vocabulary import Vocabulary
 
 
 class Substitute(NamedTuple):
-    """A word that could stand in a place, with natural log-probabilities."""
+    """A word that fits a position, with natural log-probabilities."""
 
     word: str
     log_probability: float
@@ -30,8 +30,8 @@ class Substitute(NamedTuple):
 class LanguageModel:
     """A softmax with its words, asked about the top layer of a batch.
 
-    The forward state at a token predicts the next one, the backward state the one before, so a token is judged by the
-    forward state left of it and the backward state right of it: never by a state that has seen it.
+    The forward state at a token predicts the next one, the backward state the one before, so a token is scored by the
+    forward state left of it and the backward state right of it: never by a state that depends on it.
     """
 
     def __init__(self, softmax: Softmax, vocabulary: Vocabulary) -> None:

@@ -1,4 +1,4 @@
-"""Which layers of the biLM to give back."""
+"""Which layers of a vector source to give: all of them, one, their mean or a learned mix."""
 
 import copy
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ LayerChoice = Literal["all", "mean", "top"] | int | ScalarMix
 
 
 def parse_choice(text: str) -> LayerChoice:
-    """A choice as written on a command line; a model may still refuse it."""
+    """A choice as written on a command line; whether a model has that layer is checked later."""
     if text in ("all", "mean", "top"):
         return cast("LayerChoice", text)
     try:
@@ -29,7 +29,9 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
     """Refuse a choice that a model with this many layers cannot serve."""
     if isinstance(choice, ScalarMix):
         if len(choice.weights) != layers:
-            raise InputError(f"the mix is of {len(choice.weights)} layers but the model has {layers}")
+            raise InputError(
+                f"the mix is of {len(choice.weights)} layers but there are {layers}; make one with ScalarMix({layers})"
+            )
         return
     numbers = isinstance(choice, int | np.integer) and not isinstance(choice, bool)
     if (isinstance(choice, str) and choice in ("all", "mean", "top")) or (numbers and 0 <= int(choice) < layers):
@@ -39,7 +41,7 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
 
 
 def check_single(choice: LayerChoice, layers: int) -> Literal["mean", "top"] | int:
-    """Refuse a choice that is not one vector a token, or that a file cannot name; gives it as JSON can hold it."""
+    """Refuse a choice that is not one vector per token, or that cannot be stored; gives it as JSON can hold it."""
     check_choice(choice, layers)
     if choice == "all" or isinstance(choice, ScalarMix):
         raise InputError("an occurrence has one vector; choose layers 'top', 'mean' or a layer's number")
@@ -47,7 +49,7 @@ def check_single(choice: LayerChoice, layers: int) -> Literal["mean", "top"] | i
 
 
 def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:
-    """Reduce all layers (each (N, D)) to those asked for: every one for 'all', else a single one."""
+    """Reduce all layers, each (N, D), to those asked for: every one for 'all', else a single one."""
     if choice == "all":
         return list(layers)
     if choice == "top":
@@ -55,7 +57,7 @@ def choose(layers: Sequence[Tensor], choice: LayerChoice) -> list[Tensor]:
     if choice == "mean":
         return [torch.stack(list(layers)).mean(dim=0)]
     if isinstance(choice, ScalarMix):
-        # A copy elsewhere: the caller's own mix, and an optimiser's hold on it, stay where they are.
+        # Another device gets a copy: the caller's own mix may be in the hands of an optimiser.
         device = layers[0].device
         return [(choice if choice.weights.device == device else copy.deepcopy(choice).to(device))(layers)]
     return [layers[choice]]

@@ -3,13 +3,12 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 _LONGEST = 256
-"""A word of more characters hardly comes twice, and would take more memory than its vector."""
+"""A word of more characters rarely comes twice, and would take more memory than its vector."""
 
 
 class WordCache:
@@ -18,7 +17,7 @@ class WordCache:
     Args:
         dim: Width of a vector.
         budget_bytes: Memory for vectors; 0 keeps none.
-        device: Where the vectors lie.
+        device: Where the vectors are kept.
     """
 
     def __init__(self, dim: int, *, budget_bytes: int, device: torch.device | str = "cpu") -> None:
@@ -27,10 +26,10 @@ class WordCache:
         self._table = torch.empty(0, dim, device=device)
         self._lock = threading.Lock()  # a slot and its row are two things, and torch lets other threads in between
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
     def __len__(self) -> int:
@@ -75,7 +74,7 @@ class WordCache:
         return result
 
     def _keep(self, new: Sequence[str], vectors: Tensor) -> None:
-        """Store new words, letting the least recently used ones go."""
+        """Store new words in place of the least recently used ones."""
         places, slots = [], []
         for place, word in enumerate(new[: self._rows]):
             if word in self._slots:  # another thread was quicker

@@ -1,7 +1,6 @@
 """A network built around the tensors of a file."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +13,15 @@ from polyseme.models.config import BiLMConfig
 
 
 class _NoNumbers(TorchFunctionMode):
-    """Leaves first weights undrawn: where there is nothing to draw them in, torch loads its compiler to do so."""
+    """Skips the random first weights: to draw them for tensors without memory, torch would load its compiler."""
 
     def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         kwargs = kwargs or {}
         if getattr(func, "__module__", None) == nn.init.__name__ and func.__name__.endswith("_"):
             return kwargs["tensor"] if "tensor" in kwargs else args[0]

@@ -34,7 +34,7 @@ def from_arrays(
             f"{_shown(files, vocabulary)}: {len(words):,} words but the softmax has {config.vocabulary_size:,}; "
             "use the vocabulary the model was trained with"
         )
-    # First the arrays that are always stored and bear every size: a projection left out is made as large as is asked.
+    # First the arrays that are always stored and confirm every size: a projection that is left out is made to measure.
     tensors = _read_lstms(arrays, config, asked_by)
     if isinstance(config.token_encoder, CharacterEncoderConfig):
         tensors |= _read_character_encoder(arrays, config, config.token_encoder, asked_by)
@@ -47,21 +47,22 @@ def from_arrays(
         shared = "embedding" if "softmax/W" not in softmax else "softmax/W"  # bilm-tf can share the two
         tensors["softmax.weight"] = softmax.take(shared, size, config.projection_dim, asked_by=asked_by)
         tensors["softmax.bias"] = softmax.take("softmax/b", size, asked_by=asked_by)
-    indexer: Indexer
+    indexer = _indexer(config, words, weights=arrays.path, vocabulary=_shown(files, vocabulary))
+    return Model(config, assemble(config, tensors, where=arrays.path), indexer, words)
+
+
+def _indexer(config: BiLMConfig, words: Vocabulary | None, *, weights: str, vocabulary: str) -> Indexer:
+    """What gives words their ids; the last two arguments name the files in messages."""
     if isinstance(config.token_encoder, CharacterEncoderConfig):
-        indexer = ByteCharacters(config.token_encoder.max_characters)
-    elif words is None:
+        return ByteCharacters(config.token_encoder.max_characters)
+    if words is None:
         raise MissingPart(
-            f"{arrays.path}: a model whose input is whole words needs its vocabulary; give it with vocabulary=... "
+            f"{weights}: a model whose input is whole words needs its vocabulary; give it with vocabulary=... "
             "or put vocab.txt beside the weights"
         )
-    elif len(words) != config.token_encoder.words:
-        raise FormatError(
-            f"{_shown(files, vocabulary)}: {len(words):,} words but {arrays.path} embeds {config.token_encoder.words:,}"
-        )
-    else:
-        indexer = WholeWords(words.ids)
-    return Model(config, assemble(config, tensors, where=arrays.path), indexer, words)
+    if len(words) != config.token_encoder.words:
+        raise FormatError(f"{vocabulary}: {len(words):,} words but {weights} embeds {config.token_encoder.words:,}")
+    return WholeWords(words.ids)
 
 
 def _vocabulary(files: Files, name: str | None) -> Vocabulary | None:
@@ -82,7 +83,7 @@ def _stored_cell(arrays: Weights, direction: int, layer: int) -> str:
 
 
 def _projection(arrays: Weights, name: str, inputs: int, outputs: int, asked_by: str) -> Tensor:
-    """A projection's weight (outputs, inputs); bilm-tf leaves it out where the two are equal."""
+    """A projection's weight (outputs, inputs); bilm-tf leaves it out if the two are equal."""
     if inputs == outputs and name not in arrays:
         return torch.eye(inputs)
     return arrays.take(name, inputs, outputs, asked_by=asked_by).t().contiguous()

@@ -50,7 +50,7 @@ class Hdf5Weights(Weights):
         if dataset.dtype.kind != "f":
             raise FormatError(f"{self.path}: {name} holds {dataset.dtype}, expected floating-point numbers")
         if dataset.external or dataset.is_virtual:
-            raise FormatError(f"{self.path}: {name} lies in another file, which HDF5 would open; refused as unsafe")
+            raise FormatError(f"{self.path}: {name} is in another file, which HDF5 would open; refused as unsafe")
         # A tiny file may declare a huge array: what is not stored is not read.
         if not _is_stored(dataset):
             raise FormatError(
@@ -84,8 +84,8 @@ def read(
 
 
 def write(model: Model, folder: Path) -> None:
-    """Write options.json, weights.hdf5 and, where there is a softmax, softmax.hdf5 and vocab.txt into a new folder."""
-    config = model.config
+    """Write options.json, weights.hdf5 and, if there is a softmax, softmax.hdf5 and vocab.txt into a new folder."""
+    config = model.bilm_config
     if not isinstance(config.token_encoder, CharacterEncoderConfig) or config.token_encoder.alphabet != "bytes":
         raise InputError(
             f"{folder}: only a model of byte characters can be written as HDF5, not one of {config.source}"

@@ -1,11 +1,9 @@
 """bilm-tf's ``options.json``, to our configuration and back."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.formats.files import JsonObject
 from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID
@@ -14,7 +12,7 @@ STORED_BYTE_CHARACTERS = BYTE_CHARACTERS - 1
 """Files lack the row of the mask."""
 
 
-def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, kind: str, where: str) -> BiLMConfig:
+def to_config(options: JsonObject, arrays: Weights, softmax: Weights, *, kind: str, where: str) -> BiLMConfig:
     """The configuration that an options file describes, for arrays that carry bilm-tf's names.
 
     Args:
@@ -26,35 +24,9 @@ def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, 
     """
     try:
         lstm = options["lstm"]
-        token_encoder: CharacterEncoderConfig | WordEncoderConfig
-        if "char_cnn" in options and "char_embed" in arrays:
-            cnn = options["char_cnn"]
-            characters = cnn.get("n_characters", BYTE_CHARACTERS)
-            if characters not in (BYTE_CHARACTERS, STORED_BYTE_CHARACTERS):
-                raise FormatError(
-                    f"{where}: n_characters is {characters!r}, expected {BYTE_CHARACTERS}, or {STORED_BYTE_CHARACTERS} "
-                    "as written while training"
-                )
-            token_encoder = CharacterEncoderConfig(
-                alphabet="bytes",
-                characters=BYTE_CHARACTERS,
-                character_dim=cnn["embedding"]["dim"],
-                max_characters=cnn.get("max_characters_per_token", 50),
-                filters=cnn["filters"],
-                activation=cnn.get("activation", "relu"),
-                highway_layers=cnn.get("n_highway", 0) or 0,
-                padding_id=BYTE_PADDING_ID,
-            )
-        elif "embedding" in arrays:
-            token_encoder = WordEncoderConfig(words=_rows(arrays, "embedding"))
-        else:
-            raise FormatError(
-                f"{arrays.path}: neither char_embed nor embedding in it; expected the weights of a biLM "
-                f"(it holds {', '.join(list(arrays)[:4]) or 'nothing'})"
-            )
         return BiLMConfig(
             projection_dim=lstm["projection_dim"],
-            token_encoder=token_encoder,
+            token_encoder=_token_encoder(options, arrays, where),
             encoder=LstmEncoderConfig(
                 layers=lstm["n_layers"],
                 hidden_dim=lstm["dim"],
@@ -75,14 +47,42 @@ def to_config(options: Mapping[str, Any], arrays: Weights, softmax: Weights, *, 
         raise FormatError(f"{where}: settings are not laid out as in a biLM's options.json ({error})") from error
 
 
+def _token_encoder(options: JsonObject, arrays: Weights, where: str) -> CharacterEncoderConfig | WordEncoderConfig:
+    """Characters or words, whichever the weights hold."""
+    if "char_cnn" in options and "char_embed" in arrays:
+        cnn = options["char_cnn"]
+        characters = cnn.get("n_characters", BYTE_CHARACTERS)
+        if characters not in (BYTE_CHARACTERS, STORED_BYTE_CHARACTERS):
+            raise FormatError(
+                f"{where}: n_characters is {characters!r}, expected {BYTE_CHARACTERS}, or {STORED_BYTE_CHARACTERS} "
+                "as written while training"
+            )
+        return CharacterEncoderConfig(
+            alphabet="bytes",
+            characters=BYTE_CHARACTERS,
+            character_dim=cnn["embedding"]["dim"],
+            max_characters=cnn.get("max_characters_per_token", 50),
+            filters=cnn["filters"],
+            activation=cnn.get("activation", "relu"),
+            highway_layers=cnn.get("n_highway", 0) or 0,
+            padding_id=BYTE_PADDING_ID,
+        )
+    if "embedding" in arrays:
+        return WordEncoderConfig(words=_rows(arrays, "embedding"))
+    raise FormatError(
+        f"{arrays.path}: neither char_embed nor embedding in it; expected the weights of a biLM "
+        f"(it holds {', '.join(list(arrays)[:4]) or 'nothing'})"
+    )
+
+
 def _rows(arrays: Weights, name: str) -> int:
     shape = arrays.shape(name)
     if not shape:
-        raise FormatError(f"{arrays.path}: {name} is a single number, expected a row a word")
+        raise FormatError(f"{arrays.path}: {name} is a single number, expected one row per word")
     return shape[0]
 
 
-def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig, lstm: LstmEncoderConfig) -> dict[str, Any]:
+def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig, lstm: LstmEncoderConfig) -> JsonObject:
     """An options file for a configuration that did not come from one."""
     return {
         "lstm": {

@@ -1,14 +1,14 @@
 """Finds and reads one tensor of a TensorFlow checkpoint.
 
-A tensor's entry in the index is a protocol buffer that says its type, its shape and where its bytes lie in a data file.
+A tensor's entry in the index is a protocol buffer that says its type, its shape and where its bytes are in a data file.
 A variable that was trained in parts has an entry without bytes that lists the parts, and an entry for each. All this is
-untrusted input: whatever it claims is held against the files that are there before anything is allocated.
+untrusted input: whatever it claims is compared with the files themselves before anything is allocated.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from polyseme.formats.protobuf import Message, damaged
 # The numbers are TensorFlow's (types.proto).
 _TYPES = {1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string"}
 _TYPES |= {9: "int64", 10: "bool", 14: "bfloat16", 19: "float16"}
-_READABLE: dict[str, np.dtype[Any]] = {
+_READABLE: dict[str, np.dtype[np.generic]] = {
     "float32": np.dtype("<f4"),
     "float64": np.dtype("<f8"),
     "float16": np.dtype("<f2"),
@@ -69,7 +69,7 @@ class BundleTensor:
     dtype: str
     _regions: tuple[_Region, ...]
 
-    def read(self) -> npt.NDArray[Any]:
+    def read(self) -> npt.NDArray[np.generic]:
         """Return the values; bfloat16 comes as float32, every other type as it is stored.
 
         Raises:
@@ -88,7 +88,7 @@ class BundleTensor:
             return (values.astype("<u4") << 16).view("<f4")
         return values
 
-    def _load(self, region: _Region) -> npt.NDArray[Any]:
+    def _load(self, region: _Region) -> npt.NDArray[np.generic]:
         raw = np.empty(region.size, np.uint8)
         done = 0
         region.shard.file.seek(region.offset)
@@ -105,7 +105,7 @@ def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard
     """Return a tensor after checking everything that is said of it.
 
     Args:
-        key: Its name as it stands in the index.
+        key: Its name in the index.
         table: The index.
         shards: The data files.
         index: What errors call the index.
@@ -121,6 +121,20 @@ def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard
     if not parts:
         whole = _region(entry, shards, tuple(slice(0, size) for size in shape))
         return BundleTensor(name, shape, dtype, (whole,))
+    regions = _part_regions(key, parts, table, shards, where)
+    if not _make_up(shape, [region.place for region in regions]):
+        raise damaged(where, f"its {len(regions)} parts do not follow each other to a tensor of {shape}")
+    if sum(region.size for region in regions) > sum(shard.size for shard in shards):
+        raise damaged(where, "its parts are larger than the data files")
+    return BundleTensor(name, shape, dtype, tuple(regions))
+
+
+def _part_regions(
+    key: bytes, parts: Sequence[Message], table: Mapping[bytes, bytes], shards: Sequence[Shard], where: str
+) -> list[_Region]:
+    """Where the parts of a tensor are, in the order of their places in it."""
+    whole = Message(table[key], where)
+    dtype, shape = _dtype(whole), _shape(whole)
     regions = []
     seen = set()
     for number, part in enumerate(parts):
@@ -136,12 +150,7 @@ def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard
         lengths = [length if length >= 0 else size for (_, length), size in zip(extents, shape, strict=True)]
         place = tuple(slice(start, start + length) for (start, _), length in zip(extents, lengths, strict=True))
         regions.append(_region(part_entry, shards, place))
-    regions.sort(key=lambda region: [along.start for along in region.place])
-    if not _make_up(shape, [region.place for region in regions]):
-        raise damaged(where, f"its {len(regions)} parts do not follow each other to a tensor of {shape}")
-    if sum(region.size for region in regions) > sum(shard.size for shard in shards):
-        raise damaged(where, "its parts are larger than the data files")
-    return BundleTensor(name, shape, dtype, tuple(regions))
+    return sorted(regions, key=lambda region: [along.start for along in region.place])
 
 
 def _region(entry: Message, shards: Sequence[Shard], place: Place) -> _Region:

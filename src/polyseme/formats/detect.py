@@ -1,92 +1,47 @@
-"""Which format is this? One table, by content, and the one function that opens any of them."""
+"""Opens a model, or a table of word vectors, by name or path, whatever its format."""
 
 import re
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
-from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint
+from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint, word_vectors
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
+from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds_softmax_alone
 from polyseme.models.model import Model, ModelPath
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
-"""Models that come with the package, a folder each."""
+"""Models that come with the package, one folder each."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)")
-"""``https://...``, also as `Path` writes it, with one stroke; a single letter is a drive."""
+"""``https://...``, also as `Path` writes it, with one slash; a single letter is a drive."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """One format: what it is called, what tells it, and how it is read."""
+def open_any(path: ModelPath, *, softmax: str | Path | None = None, vocabulary: str | Path | None = None) -> Opened:
+    """Open a model or a table of word vectors of any known format.
 
-    kind: str
-    told_by: str
-    find: Callable[[Files], dict[str, str] | None]
-    """The role of each file that is needed, or None where this is another format."""
-    read: Callable[..., Model]
-    takes: frozenset[str] = frozenset()
-    """What may be given apart."""
-
-
-def _find_native(files: Files) -> dict[str, str] | None:
-    if native.CONFIG not in files.names:
-        return None
-    config = files.json_or_none(native.CONFIG)
-    return {} if config and config.get("format") == native.KIND and native.WEIGHTS in files.names else None
-
-
-def _find_many_langs(files: Files) -> dict[str, str] | None:
-    return (
-        {}
-        if {many_langs.TOKENS, many_langs.ENCODER, many_langs.CHARACTERS, many_langs.CONFIG} <= set(files.names)
-        else None
-    )
-
-
-def _find_hdf5(files: Files) -> dict[str, str] | None:
-    found = [name for name in files.names if files.begins_with(name, HDF5_SIGNATURE)]
-    softmax = [name for name in found if len(found) > 1 and _holds_softmax_alone(files, name)]
-    weights = [name for name in found if name not in softmax]
-    options = _options(files)
-    if not weights or not options:
-        return None
-    _only_one(files, "weights", weights)
-    roles = {"options": options, "weights": weights[0]}
-    if softmax:
-        roles["softmax"] = _only_one(files, "softmax", softmax)
-    return roles | _vocabulary(files)
-
-
-def _find_checkpoint(files: Files) -> dict[str, str] | None:
-    options = _options(files)
-    if not options or not any(name.endswith(".index") for name in files.names):
-        return None
-    return {"options": options} | _vocabulary(files)
-
-
-LAYOUTS = (
-    Layout(native.KIND, "config.json that says so, and model.safetensors", _find_native, native.read),
-    Layout(
-        many_langs.KIND, "config.json, char.dic, token_embedder.pkl and encoder.pkl", _find_many_langs, many_langs.read
-    ),
-    Layout(
-        bilm_hdf5.KIND,
-        "a JSON file with an 'lstm' setting and an HDF5 file",
-        _find_hdf5,
-        bilm_hdf5.read,
-        frozenset({"softmax", "vocabulary"}),
-    ),
-    Layout(
-        tf_checkpoint.KIND,
-        "a JSON file with an 'lstm' setting and a checkpoint's .index",
-        _find_checkpoint,
-        tf_checkpoint.read,
-        frozenset({"vocabulary"}),
-    ),
-)
+    Args:
+        path: What `open_model` takes, a file of word vectors, or a folder of them.
+        softmax: An HDF5 file with the softmax, if it is a separate file.
+        vocabulary: The output words, one per line, if they are a separate file.
+    """
+    extra = {"softmax": softmax, "vocabulary": vocabulary}
+    given = {role: _existing(value, role) for role, value in extra.items() if value is not None}
+    if isinstance(path, tuple):
+        if len(path) != 2:
+            raise InputError(f"got {len(path)} paths, expected (options, weights)")
+        model = _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
+        return replace(model, path=stored_path(path))
+    if not isinstance(path, str | Path) or not str(path):
+        raise InputError(f"got {path!r} where a model is expected: a bundled one's name, a path, or (options, weights)")
+    files, roles, kinds = _look(_local(path))
+    try:
+        opened = _read_known(files, roles, kinds, given)
+    except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
+        raise FormatError(f"{files.where}: damaged ({error}); fetch it again") from error
+    return replace(opened, path=stored_path(path)) if isinstance(opened, Model) else opened
 
 
 def open_model(
@@ -95,30 +50,29 @@ def open_model(
     softmax: str | Path | None = None,
     vocabulary: str | Path | None = None,
 ) -> Model:
-    """Open a model of any known format.
+    """Open a contextual model of any known format.
 
     Args:
         path: The name of a bundled model, a folder, a zip, an HDF5 file with its options beside it, the prefix of a
             TensorFlow checkpoint, or ``(options, weights)``.
-        softmax: An HDF5 file with the softmax, where it is apart.
-        vocabulary: The output words, one a line, where they are apart.
+        softmax: An HDF5 file with the softmax, if it is a separate file.
+        vocabulary: The output words, one per line, if they are a separate file.
     """
-    extra = {"softmax": softmax, "vocabulary": vocabulary}
-    given = {role: _existing(value, role) for role, value in extra.items() if value is not None}
+    opened = open_any(path, softmax=softmax, vocabulary=vocabulary)
+    if isinstance(opened, Model):
+        return opened
+    raise InputError(
+        f"{path}: static word vectors ({opened.source}), but a model that reads words in context is needed here; give "
+        "a model"
+    )
+
+
+def stored_path(path: ModelPath) -> ModelPath:
+    """A path by which `open_any` finds the same again from any working folder: absolute, or a bundled model's name."""
     if isinstance(path, tuple):
-        if len(path) != 2:
-            raise InputError(f"got {len(path)} paths, expected (options, weights)")
-        model = _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
-        return replace(model, path=(str(Path(path[0]).absolute()), str(Path(path[1]).absolute())))
-    if not isinstance(path, str | Path) or not str(path):
-        raise InputError(f"got {path!r} where a model is expected: a bundled one's name, a path, or (options, weights)")
-    local = _local(path)
-    files, roles, kinds = _look(local)
-    try:
-        model = _read_known(files, roles, kinds, given)
-        return replace(model, path=local.name if _is_bundled(local) else str(local.absolute()))
-    except zipfile.BadZipFile as error:  # an entry that is not compressed is checked while it is read
-        raise FormatError(f"{files.where}: damaged ({error}); fetch it again") from error
+        return str(Path(path[0]).absolute()), str(Path(path[1]).absolute())
+    local = Path(path)
+    return local.name if _is_bundled(local) else str(local.absolute())
 
 
 def bundled_names() -> list[str]:
@@ -127,34 +81,33 @@ def bundled_names() -> list[str]:
 
 
 def _is_bundled(path: Path) -> bool:
-    """Whether a path that leads nowhere is the name of a model in the box."""
+    """Whether this is no path but the name of a bundled model."""
     return path == Path(path.name) and not path.exists() and path.name in bundled_names()
 
 
-def _read_known(files: Files, roles: Mapping[str, str], kinds: tuple[str, ...], given: Mapping[str, Path]) -> Model:
-    """Read the model that is among some files, whatever its format."""
+def _read_known(files: Files, roles: Roles, kinds: tuple[str, ...], given: Mapping[str, Path]) -> Opened:
+    """Read what is in some files, whatever its format."""
     for layout in LAYOUTS:
         if kinds and layout.kind not in kinds:
             continue
         found = layout.find(files)
         if found is None:
             continue
-        surplus = given.keys() - layout.takes
-        if surplus:
-            raise InputError(
-                f"{files.where}: a {layout.kind} model carries its own {' and '.join(sorted(surplus))}; leave it out"
-            )
-        return layout.read(_with(files, given), **{**found, **roles, **{role: role for role in given}})
+        if surplus := given.keys() - layout.separate:
+            what = f"a {layout.kind} model" if layout.no_parts == "carries its own" else layout.kind
+            raise InputError(f"{files.where}: {what} {layout.no_parts} {' and '.join(sorted(surplus))}; leave it out")
+        every = files.plus(given) if given else files
+        return layout.read(every, **{**found, **roles, **{role: role for role in given}})
     for name in ("options.json", native.CONFIG):
         if name in files.names:
             files.json(name)  # says what is wrong with a damaged one
-    known = "; ".join(f"{layout.kind}: {layout.told_by}" for layout in LAYOUTS)
+    known = "; ".join(f"{layout.kind}: {layout.recognised_by}" for layout in LAYOUTS)
     held = ", ".join(files.names[:6]) + (", ..." if len(files.names) > 6 else "") or "nothing"
     raise FormatError(f"{files.where}: no known model in it (it holds {held}); known are {known}")
 
 
-def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
-    """The files to look through, roles that the path itself settles, and the formats it can be."""
+def _look(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
+    """The files to look through, roles that the path itself decides, and the formats it can be (none: any)."""
     if path.is_dir():
         return Files.folder(path), {}, ()
     if not path.exists():
@@ -164,10 +117,15 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
             return Files.folder(BUNDLED / path.name), {}, ()
         known = ", ".join(bundled_names()) or "none"
         raise InputError(f"{path}: no such file or folder, and no model of that name is bundled (there are: {known})")
+    return _look_at_file(path)
+
+
+def _look_at_file(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
+    """As `_look`, for a path that names one file."""
     beside = Files.folder(path.parent)
     start = _start(path)
     if start == HDF5_SIGNATURE:
-        options = _options(beside)
+        options = find_options(beside)
         if options is None:
             raise InputError(
                 f"{path}: weights without options; put their options.json beside them or give (options, weights)"
@@ -187,7 +145,11 @@ def _look(path: Path) -> tuple[Files, dict[str, str], tuple[str, ...]]:
         )
     if path.suffix in (".hdf5", ".h5"):
         raise FormatError(f"{path}: not an HDF5 file, or one damaged at its start; fetch it again")
-    raise FormatError(f"{path}: not a model file of a known format; give a model folder, a zip or (options, weights)")
+    if word_vectors.is_table(path):
+        return Files({path.name: path}, where=str(path)), {}, (word_vectors.FILE_KIND,)
+    raise FormatError(
+        f"{path}: not a model file of a known format; give a model folder, a zip, (options, weights) or word vectors"
+    )
 
 
 def _read_pair(options: Path, weights: Path, given: Mapping[str, Path]) -> Model:
@@ -228,50 +190,13 @@ def _existing(path: str | Path, role: str) -> Path:
     return path
 
 
-def _with(files: Files, given: Mapping[str, Path]) -> Files:
-    return files.plus(given) if given else files
-
-
 def _without_other_hdf5(files: Files, path: Path) -> Files:
     """Of several weight files in a folder, the one that was named, and softmax files."""
     return Files(
         {
             name: path.parent / name
             for name in files.names
-            if name == path.name or not files.begins_with(name, HDF5_SIGNATURE) or _holds_softmax_alone(files, name)
+            if name == path.name or not files.begins_with(name, HDF5_SIGNATURE) or holds_softmax_alone(files, name)
         },
         where=str(path),
     )
-
-
-def _options(files: Files) -> str | None:
-    names = [name for name in files.names if name.endswith(".json")]
-    found = [name for name in names if isinstance((files.json_or_none(name) or {}).get("lstm"), dict)]
-    return _only_one(files, "options", found) if found else None
-
-
-def _vocabulary(files: Files) -> dict[str, str]:
-    """A text file that lists the markers of a vocabulary among its first lines."""
-    for name in files.names:
-        if name.endswith((".txt", ".vocab", ".txt.gz", ".vocab.gz")):
-            head = files.content(name, 4096).decode("utf-8", "ignore").split("\n")
-            if {"<unk>", "<UNK>"} & {line.strip() for line in head}:
-                return {"vocabulary": name}
-    return {}
-
-
-def _holds_softmax_alone(files: Files, name: str) -> bool:
-    with files.open(name) as file:
-        try:
-            arrays = bilm_hdf5.Hdf5Weights(file, files.shown(name))
-        except FormatError:
-            return False
-        return "softmax/W" in arrays and "char_embed" not in arrays and "embedding" not in arrays
-
-
-def _only_one(files: Files, role: str, names: list[str]) -> str:
-    if len(names) > 1:
-        raise InputError(
-            f"{files.where}: {len(names)} files could be the {role}: {', '.join(names)}; name the one you mean"
-        )
-    return names[0]

@@ -12,12 +12,14 @@ from typing import IO, Any, BinaryIO, cast
 
 from polyseme.errors import FormatError, InputError, PolysemeError
 
+JsonObject = dict[str, Any]
+"""A JSON object, whose values may be anything until they are checked."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 GZIP_SIGNATURE = b"\x1f\x8b"
 ZIP_SIGNATURE = b"PK\x03\x04"
 LARGEST_RATIO = 100
 SMALL_ENTRY = 16 << 20
-"""What is compressed is unpacked into memory. Weights hardly shrink, and beyond this size nothing else is large."""
+"""Compressed files are unpacked into memory. Weights hardly shrink, and no other file is larger than this."""
 
 
 def check_unpacked(where: str, packed: int, unpacked: int) -> None:
@@ -63,6 +65,10 @@ class Files:
         """What to call a file in messages."""
         return str(self._paths[name])
 
+    def location(self, name: str) -> Path:
+        """The path of a file, for formats that are mapped into memory."""
+        return self._paths[name]
+
     def plus(self, more: Mapping[str, Path]) -> "Files":
         """These files and more, named otherwise than any here."""
         return _Union(self, Files(more, where=self.where))
@@ -73,7 +79,7 @@ class Files:
             return file.read(len(signature)) == signature
 
     def content(self, name: str, most: int = -1) -> bytes:
-        """The bytes of a file, or the first of them; unpacked where it is a gzip file."""
+        """The bytes of a file, or the first of them; unpacked if it is a gzip file."""
         packed = self.begins_with(name, GZIP_SIGNATURE)
         with self.open(name) as file:
             if not packed:
@@ -96,7 +102,7 @@ class Files:
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
 
-    def json(self, name: str) -> dict[str, Any]:
+    def json(self, name: str) -> JsonObject:
         """A whole JSON file, which must hold an object."""
         try:
             value = json.loads(self.text(name))
@@ -112,7 +118,7 @@ class Files:
             )
         return value
 
-    def json_or_none(self, name: str) -> dict[str, Any] | None:
+    def json_or_none(self, name: str) -> JsonObject | None:
         """A JSON object if the file holds one; for looking around."""
         try:
             return self.json(name)
@@ -146,13 +152,13 @@ class ZipFiles(Files):
         return sorted(self._entries)
 
     def open(self, name: str) -> BinaryIO:
-        """Read an entry: in place where it is stored as it is, else through memory, since it must be seekable."""
+        """Read an entry: in place if it is not compressed, else through memory, since it must be seekable."""
         entry = self._entries.get(name)
         if entry is None:
             raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
         if len(places := self._places[name]) > 1:
             raise InputError(
-                f"{self.where}: {name} stands in it {len(places)} times ({', '.join(places[:3])}), expected one model; "
+                f"{self.where}: {name} is in it {len(places)} times ({', '.join(places[:3])}), expected one model; "
                 "unpack it and name the folder you mean"
             )
         check_unpacked(self.shown(name), entry.compress_size, entry.file_size)
@@ -161,6 +167,10 @@ class ZipFiles(Files):
             return cast("BinaryIO", file)
         with file:
             return io.BytesIO(self._zip_read(name, file))
+
+    def location(self, name: str) -> Path:
+        """Refused: an entry has no path of its own."""
+        raise FormatError(f"{self.where}: {name} cannot be read within a zip; unpack it first")
 
     def begins_with(self, name: str, signature: bytes) -> bool:
         """Whether an entry's first bytes are these, without unpacking the rest."""
@@ -208,3 +218,7 @@ class _Union(Files):
     def shown(self, name: str) -> str:
         """What to call a file in messages."""
         return self._holder(name).shown(name)
+
+    def location(self, name: str) -> Path:
+        """The path of a file of either."""
+        return self._holder(name).location(name)

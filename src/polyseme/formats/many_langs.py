@@ -1,12 +1,11 @@
 """ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
 
-import contextlib
 import pickle
 import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import torch
 from pydantic import ValidationError
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from polyseme.errors import FormatError
 from polyseme.formats.assemble import assemble
-from polyseme.formats.files import Files, check_unpacked
+from polyseme.formats.files import ZIP_SIGNATURE, Files, JsonObject, check_unpacked
 from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.models.model import Model
@@ -25,7 +24,7 @@ CONFIG, CHARACTERS, WORDS, TOKENS, ENCODER = "config.json", "char.dic", "word.di
 
 # The public models point to this file, which did not come with them (cnn_50_100_512_4096_sample).
 _DEFAULT_NAME = "cnn_50_100_512_4096_sample.json"
-_DEFAULT: dict[str, Any] = {
+_DEFAULT: JsonObject = {
     "encoder": {"name": "elmo", "projection_dim": 512, "cell_clip": 3, "proj_clip": 3, "dim": 4096, "n_layers": 2},
     "token_embedder": {
         "name": "cnn",
@@ -67,6 +66,8 @@ class PickledWeights(Weights):
         if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
             raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
         for key, value in state.items():
+            if not value.dtype.is_floating_point:
+                raise FormatError(f"{self.path}: {key} holds {value.dtype}, expected floating-point numbers")
             # A view can declare any size over a single number.
             if value.layout != torch.strided or value.nbytes > max(_LARGEST_VIEW, value.untyped_storage().nbytes()):
                 raise FormatError(f"{self.path}: {key} declares {value.nbytes:,} bytes but stores fewer; refused")
@@ -109,16 +110,23 @@ def read(files: Files) -> Model:
 
 def _check_packing(file: BinaryIO, path: str) -> None:
     """Torch unpacks compressed tensors without asking how large they become."""
-    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as parts:  # else torch says what it is
-        for part in parts.infolist():
-            check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
+    if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
+        return  # torch's older format is not compressed
+    try:
+        with zipfile.ZipFile(file) as parts:
+            for part in parts.infolist():
+                check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, OSError) as error:
+        raise FormatError(
+            f"{path}: not a file saved by torch, or a damaged or truncated one ({error}); fetch it again"
+        ) from error
 
 
 def _dictionary(files: Files, name: str) -> dict[str, int]:
     """Read ``token TAB id`` lines.
 
     The original strips every line and takes one that is left with an id alone for that of U+3000, which is white space
-    itself. So any other white space that stands as a token (a no-break space) is U+3000 as well, and unknown as itself.
+    itself. So any other white space that is a token (a no-break space) is U+3000 as well, and unknown as itself.
     """
     table: dict[str, int] = {}
     for number, line in enumerate(files.text(name).split("\n"), start=1):
@@ -130,10 +138,10 @@ def _dictionary(files: Files, name: str) -> dict[str, int]:
     return table
 
 
-def _settings(files: Files) -> tuple[dict[str, Any], str]:
-    """The network's settings and the name of the file they stand in.
+def _settings(files: Files) -> tuple[JsonObject, str]:
+    """The network's settings and the name of the file they are in.
 
-    ``config_path`` points into its author's home, so the file's name is looked for beside the weights.
+    ``config_path`` points into its author's home, so a file of that name is looked for in the model's folder.
     """
     outer = files.json(CONFIG)
     if "encoder" in outer and "token_embedder" in outer:
@@ -147,7 +155,7 @@ def _settings(files: Files) -> tuple[dict[str, Any], str]:
 
 
 def _config(
-    settings: dict[str, Any], characters: dict[str, int], words: dict[str, int] | None, *, where: str
+    settings: JsonObject, characters: dict[str, int], words: dict[str, int] | None, *, where: str
 ) -> BiLMConfig:
     try:
         tokens, encoder = settings["token_embedder"], settings["encoder"]
@@ -156,26 +164,9 @@ def _config(
                 f"{where}: token embedder {tokens.get('name')!r} with encoder {encoder.get('name')!r}; only 'cnn' with "
                 "'elmo', which all public models are, can be read"
             )
-        word_dim = int(tokens.get("word_dim") or 0)
-        if word_dim and not words:
-            raise FormatError(
-                f"{where}: word_dim is {word_dim}, but no words are in {WORDS}; put the {WORDS} that came with the "
-                "model beside its weights"
-            )
         return BiLMConfig(
             projection_dim=encoder["projection_dim"],
-            token_encoder=CharacterEncoderConfig(
-                alphabet="unicode",
-                characters=max(characters.values(), default=-1) + 1,
-                character_dim=tokens["char_dim"],
-                max_characters=tokens.get("max_characters_per_token", 50),
-                filters=tokens["filters"],
-                activation=tokens.get("activation", "relu"),
-                highway_layers=tokens.get("n_highway", 0),
-                padding_id=characters.get(UnicodeCharacters.PADDING, 0),
-                words=max(words.values(), default=-1) + 1 if words and word_dim else 0,
-                word_dim=word_dim,
-            ),
+            token_encoder=_token_encoder(tokens, characters, words, where=where),
             encoder=LstmEncoderConfig(
                 layers=encoder["n_layers"],
                 hidden_dim=encoder["dim"],
@@ -200,6 +191,29 @@ def _config(
         raise FormatError(
             f"{where}: settings are not laid out as in an ELMoForManyLangs configuration ({error})"
         ) from error
+
+
+def _token_encoder(
+    tokens: JsonObject, characters: dict[str, int], words: dict[str, int] | None, *, where: str
+) -> CharacterEncoderConfig:
+    word_dim = int(tokens.get("word_dim") or 0)
+    if word_dim and not words:
+        raise FormatError(
+            f"{where}: word_dim is {word_dim}, but no words are in {WORDS}; put the {WORDS} that came with the "
+            "model beside its weights"
+        )
+    return CharacterEncoderConfig(
+        alphabet="unicode",
+        characters=max(characters.values(), default=-1) + 1,
+        character_dim=tokens["char_dim"],
+        max_characters=tokens.get("max_characters_per_token", 50),
+        filters=tokens["filters"],
+        activation=tokens.get("activation", "relu"),
+        highway_layers=tokens.get("n_highway", 0),
+        padding_id=characters.get(UnicodeCharacters.PADDING, 0),
+        words=max(words.values(), default=-1) + 1 if words and word_dim else 0,
+        word_dim=word_dim,
+    )
 
 
 def _read_token_encoder(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
@@ -234,7 +248,7 @@ def _read_token_encoder(arrays: Weights, config: BiLMConfig, asked_by: str) -> d
 
 
 def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
-    """The gates lie as ours do, and the forget bias is already in the stored one."""
+    """The gates are in the order of ours, and the forget bias is already in the stored one."""
     tensors: dict[str, Tensor] = {}
     hidden, projection = config.encoder.hidden_dim, config.projection_dim
     for direction in ("forward", "backward"):

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from polyseme.errors import FormatError
 from polyseme.files.whole import whole_file
+from polyseme.formats import mixes
 from polyseme.formats.assemble import assemble
 from polyseme.formats.files import Files
 from polyseme.formats.output import new_folder
@@ -52,13 +52,15 @@ def read(files: Files) -> Model:
             raise FormatError(
                 f"{files.shown(VOCABULARY)}: {len(vocabulary):,} words but {CONFIG} says {config.vocabulary_size:,}"
             )
-    return Model(config, assemble(config, tensors, where=where), _indexer(files, config), vocabulary)
+    network = assemble(config, tensors, where=where)
+    stored = mixes.read(files, layers=network.layers)
+    return Model(config, network, _indexer(files, config), vocabulary, mixes=stored)
 
 
 def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
     """Write a model into a new folder, its weights as they are or rounded."""
     with new_folder(folder) as target:
-        _write_json(target / CONFIG, model.config.model_dump(mode="json"), indent=2)
+        _write_json(target / CONFIG, model.bilm_config.model_dump(mode="json"), indent=2)
         write_weights(model, target / WEIGHTS, storage=storage)
         if model.vocabulary:
             text = "".join(f"{word}\n" for word in model.vocabulary.words)
@@ -71,6 +73,8 @@ def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
                     _write_json(target / WORDS, dict(unicode.words))
             case WholeWords() as whole:
                 _write_json(target / WORDS, dict(whole.words))
+        if model.mixes:
+            mixes.write(model.mixes, target)
         (target / CARD).write_text(_card(model), encoding="utf-8")
 
 
@@ -100,20 +104,22 @@ def _indexer(files: Files, config: BiLMConfig) -> Indexer:
     )
 
 
-def _table(files: Files, name: str, table: Mapping[str, Any], rows: int) -> dict[str, int]:
+def _table(files: Files, name: str, table: Mapping[str, object], rows: int) -> dict[str, int]:
     """Check that every id has a row."""
+    checked: dict[str, int] = {}
     for key, value in table.items():
         if not isinstance(value, int) or not 0 <= value < rows:
             raise FormatError(f"{files.shown(name)}: {key!r} has id {value!r}, expected a number below {rows}")
-    return dict(table)
+        checked[key] = value
+    return checked
 
 
-def _write_json(path: Path, value: Mapping[str, Any], *, indent: int | None = None) -> None:
+def _write_json(path: Path, value: Mapping[str, object], *, indent: int | None = None) -> None:
     path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _card(model: Model) -> str:
-    config = model.config
+    config = model.bilm_config
     parameters = sum(parameter.numel() for parameter in model.bilm.parameters())
     return (
         f"# A biLM for polyseme\n\n"

@@ -3,7 +3,7 @@
 A table is a row of blocks and a footer. A block holds keys and values, each key spelled as the number of bytes that it
 shares with the key before and the rest; then come the places where a whole key stands, their number, a byte that names
 the compression, and a checksum of all that. The last block lists the others. Nothing in a file is believed: every
-length is held against the bytes that are there.
+length is compared with the bytes that are there.
 """
 
 from collections.abc import Iterator

@@ -43,7 +43,7 @@ def expand(tensors: Mapping[str, Tensor], *, where: str) -> dict[str, Tensor]:
             scale = tensors.get(name + SCALE)
             if scale is None or tensor.dim() < 2 or scale.shape != tensor.shape[:1]:
                 raise FormatError(
-                    f"{where}: {name} is stored as 8-bit rows but its {name}{SCALE} is not one number a row; "
+                    f"{where}: {name} is stored as 8-bit rows but its {name}{SCALE} is not one number per row; "
                     "the file is damaged, fetch it again"
                 )
             result[name] *= scale.float().view(-1, *[1] * (tensor.dim() - 1))

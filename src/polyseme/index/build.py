@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_single
+from polyseme.embed.source import VectorSource
 from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.index import Advance
 from polyseme.index.shard import ESCAPED, ShardWriter
@@ -30,7 +30,7 @@ class Builder:
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: VectorSource,
         corpus: Corpus | Iterable[Sequence[str]],
         folder: Path,
         *,
@@ -63,7 +63,7 @@ class Builder:
             raise InputError(f"{folder}: the path is not UTF-8, and faiss cannot open it; give another")
         self._partial = place.with_name(f"{place.name}.partial")
         self._same = {
-            "model": embedder.model.fingerprint(),
+            "model": embedder.fingerprint(),
             "precision": embedder.precision,
             "layers": layers,
             "compression": compression,
@@ -116,7 +116,7 @@ class Builder:
         except OSError as error:
             raise OutputError(f"{self._partial}: cannot be created ({error.strerror})") from error
         first = len(old["shards"]) if old is not None else 0
-        model = self._embedder.model.path or ""
+        model = self._embedder.path or ""
         return {
             "format": KIND,
             "version": 1,

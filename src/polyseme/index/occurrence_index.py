@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder, check_position
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
+from polyseme.embed.source import VectorSource, check_position
 from polyseme.errors import InputError
 from polyseme.index import Advance, vectors
 from polyseme.index.build import Builder, read_manifest
@@ -64,7 +64,7 @@ class OccurrenceIndex:
     def __init__(
         self,
         path: str | Path,
-        embedder: Embedder | None = None,
+        embedder: VectorSource | None = None,
         *,
         model: ModelPath | None = None,
         verify: bool = True,
@@ -73,14 +73,14 @@ class OccurrenceIndex:
         self._model = model
         self._manifest = read_manifest(self.path)
         self._shards = [Shard(self.path / facts["name"], facts, verify=verify) for facts in self._manifest["shards"]]
-        if embedder is not None and not isinstance(embedder, Embedder):
+        if embedder is not None and not isinstance(embedder, VectorSource):
             raise InputError(f"embedder is {embedder!r:.60}, expected what polyseme.load gives; a path goes to model=")
         self._embedder = None if embedder is None else self._checked(embedder)
 
     @classmethod
     def build(
         cls,
-        embedder: Embedder,
+        embedder: VectorSource,
         corpus: Corpus | Iterable[Sequence[str]],
         path: str | Path,
         *,
@@ -144,7 +144,7 @@ class OccurrenceIndex:
         return None if words is None else Dictionary(words)
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> VectorSource:
         """What turns queries into vectors."""
         if self._embedder is None:
             stored = self._manifest["model_path"]
@@ -292,8 +292,8 @@ class OccurrenceIndex:
         tokens, position = shard.sentence(number)
         return Occurrence(tokens[position], similarity, tokens, position)
 
-    def _checked(self, embedder: Embedder) -> Embedder:
-        fingerprint = embedder.model.fingerprint()
+    def _checked(self, embedder: VectorSource) -> VectorSource:
+        fingerprint = embedder.fingerprint()
         if fingerprint != self._manifest["model"]:
             raise InputError(
                 f"{self.path}: was built with model {self._manifest['model']} "

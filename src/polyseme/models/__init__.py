@@ -1,1 +1,1 @@
-"""The models: a token encoder, a context encoder and a softmax make a biLM."""
+"""Networks and models: ids to layers, and a network with all that it needs to read words."""

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from polyseme.errors import InputError
 from polyseme.models.config import (
     BiLMConfig,
     CharacterEncoderConfig,
@@ -15,13 +16,13 @@ from polyseme.models.config import (
 from polyseme.models.encoders import ContextEncoder, EncoderState, LstmEncoder
 from polyseme.models.gated_cnn_encoder import GatedCnnEncoder
 from polyseme.models.gru_encoder import GruEncoder
+from polyseme.models.inference import InferenceLstm, InferenceTokenEncoder
+from polyseme.models.network import Network
 from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder, WordTokenEncoder
 from polyseme.nn.adaptive_softmax import AdaptiveSoftmax
+from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.softmax import FullSoftmax, Softmax
-
-WORDS_AT_ONCE = 512
-"""Distinct words the token encoder takes at a time when no gradient is wanted, to bound its memory."""
 
 _ENCODERS: dict[type, Callable[..., ContextEncoder]] = {
     LstmEncoderConfig: LstmEncoder,
@@ -30,12 +31,14 @@ _ENCODERS: dict[type, Callable[..., ContextEncoder]] = {
 }
 
 
-class BiLM(nn.Module):
-    """A token encoder, a context encoder and, where the model has one, a softmax over words.
+class BiLM(Network):
+    """A token encoder, a context encoder and optionally a softmax over words.
 
-    Layer 0 is the token vector twice over; layer j is the forward and the backward state of the encoder's layer j.
-    Sequences come with their sentence markers already around them.
+    Layer 0 is the token vector twice, side by side; layer j is the forward and the backward state of the encoder's
+    layer j. Sentences come between their boundary markers.
     """
+
+    marks_sentences = True
 
     def __init__(self, token_encoder: TokenEncoder, encoder: ContextEncoder, softmax: Softmax | None = None) -> None:
         super().__init__()
@@ -48,7 +51,7 @@ class BiLM(nn.Module):
 
     @classmethod
     def from_config(cls, config: BiLMConfig) -> "BiLM":
-        """Build with fresh weights."""
+        """Build a biLM with random weights."""
         tokens = config.token_encoder
         token_encoder: TokenEncoder
         if isinstance(tokens, CharacterEncoderConfig):
@@ -66,41 +69,33 @@ class BiLM(nn.Module):
             softmax = FullSoftmax(config.projection_dim, config.vocabulary_size)
         return cls(token_encoder, encoder, softmax)
 
-    def encode_words(self, ids: Tensor) -> Tensor:
-        """Context-free vectors of words: ids (U, W) to (U, P)."""
-        if torch.is_grad_enabled():
-            vectors: Tensor = self.token_encoder(ids)
-            return vectors
-        return torch.cat([self.token_encoder(some) for some in ids.split(WORDS_AT_ONCE)])
-
-    def encode_tokens(self, ids: Tensor) -> Tensor:
-        """Context-free vectors of running text: ids (N, W) to (N, P), each distinct word computed once."""
-        distinct, where = torch.unique(ids, dim=0, return_inverse=True)
-        return self.encode_words(distinct)[where]
-
     def contextualise(
         self, tokens: Tensor, packing: Packing, state: EncoderState | None = None
     ) -> tuple[list[Tensor], EncoderState]:
-        """All layers of a batch of token vectors.
-
-        Args:
-            tokens: (N, P) in flat order, sentence after sentence.
-            packing: How the sentences lie.
-            state: What the encoder remembers of each sentence's past; nothing when left out.
-
-        Returns:
-            One packed (N, D) a layer, layer 0 first, and the encoder's state after the batch.
-        """
+        """All layers of a batch of token vectors; see `Network`."""
         packed = tokens[packing.flat_of_packed]
         layers, final = self.encoder(packed, packing, state)
         return [torch.cat([packed, packed], dim=1), *layers], final
+
+    def for_inference(self, precision: Precision) -> "BiLM":
+        """The same biLM with the same weights, without gradients, in this precision."""
+        if precision not in PRECISIONS:
+            raise InputError(f"unknown precision {precision!r}; expected {', '.join(map(repr, PRECISIONS))}")
+        tokens, encoder = self.token_encoder, self.encoder
+        if precision != "float32" and not isinstance(encoder, LstmEncoder):
+            raise InputError(f"precision {precision!r} is for LSTM encoders; this model has another, use 'float32'")
+        return BiLM(
+            InferenceTokenEncoder(tokens, precision) if isinstance(tokens, CharacterTokenEncoder) else tokens,
+            InferenceLstm(encoder, precision) if isinstance(encoder, LstmEncoder) else encoder,
+            self.softmax,
+        )
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """All layers of a padded batch.
 
         Args:
             ids: (B, T, W) token ids, sentence markers included.
-            lengths: (B,) tokens of each sentence; 0 for a row of padding.
+            lengths: (B,) the number of tokens of each sentence; 0 for a row of padding.
 
         Returns:
             (L, B, T, D), zero at padding.

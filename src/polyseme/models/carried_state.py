@@ -8,16 +8,16 @@ from polyseme.models.encoders import EncoderState
 class CarriedState:
     """Remembers the state of each *row* of a batch and hands it to the same row of the next one.
 
-    The rows of two batches have nothing to do with each other unless the caller arranges so, which is why the same
-    text then gets other vectors each time. It is here to reproduce published numbers and to read text that runs on
-    from batch to batch. Batches may grow and shrink: a row not used keeps its state, a new row starts from zero.
+    The rows of two batches are unrelated unless the caller arranges otherwise, so the same text gets different vectors
+    each time. This serves to reproduce published numbers and to read text that continues from batch to batch. Batches
+    may grow and shrink: a row that is not used keeps its state, a new row starts from zero.
     """
 
     def __init__(self) -> None:
         self._state: EncoderState | None = None
 
     def before(self, rows: int) -> EncoderState | None:
-        """The state with which a batch of so many rows begins."""
+        """The state with which a batch of this many rows begins."""
         if self._state is None:
             return None
         self._grow(rows)
@@ -36,7 +36,7 @@ class CarriedState:
         )
 
     def forget(self) -> None:
-        """Start from nothing again."""
+        """Start from zero again."""
         self._state = None
 
     def _grow(self, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""What a biLM is made of, as written in a model folder's ``config.json``."""
+"""The settings of a biLM, as written in the ``config.json`` of a model folder."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Size = Annotated[int, Field(ge=1, le=1 << 20)]
 Rows = Annotated[int, Field(ge=1, le=1 << 27)]
-Clip = Annotated[float, Field(gt=0)] | None
+Clip = Annotated[float, Field(gt=0, le=1e30)] | None
+MOST_FEATURES = 1 << 20
 
 
 class _Part(BaseModel):
@@ -15,7 +16,7 @@ class _Part(BaseModel):
 
 
 class CharacterEncoderConfig(_Part):
-    """A token encoder that reads characters, and word vectors beside them where ``word_dim`` is not 0."""
+    """A token encoder that reads characters, and optionally word vectors as well, if ``word_dim`` is not 0."""
 
     kind: Literal["characters"] = "characters"
     alphabet: Literal["bytes", "unicode"] = Field(description="What a character is: a UTF-8 byte or a code point.")
@@ -24,12 +25,14 @@ class CharacterEncoderConfig(_Part):
     max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
         default=50, description="Characters of a token with its two markers; longer tokens are cut."
     )
-    filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1)] = Field(
+    filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1, max_length=256)] = Field(
         description="Width and count of each convolution."
     )
     activation: Literal["relu", "tanh"] = Field(default="relu", description="After the maximum over positions.")
     highway_layers: Annotated[int, Field(ge=0, le=64)] = Field(description="Highway layers after the filters.")
-    padding_id: Annotated[int, Field(ge=0)] = Field(description="The character that fills a token up.")
+    padding_id: Annotated[int, Field(ge=0)] = Field(
+        description="The character that fills a token up to its fixed length."
+    )
     words: Annotated[int, Field(ge=0, le=1 << 27)] = Field(default=0, description="Rows of the word embedding.")
     word_dim: Annotated[int, Field(ge=0, le=1 << 20)] = Field(
         default=0, description="Width of a word vector, 0 for none."
@@ -40,6 +43,9 @@ class CharacterEncoderConfig(_Part):
         widest = max(width for width, _ in self.filters)
         if widest > self.max_characters:
             raise ValueError(f"a filter of width {widest} does not fit into {self.max_characters} characters")
+        features = sum(count for _, count in self.filters)
+        if features > MOST_FEATURES:
+            raise ValueError(f"{features:,} filters in all, expected at most {MOST_FEATURES:,}")
         if (self.words == 0) != (self.word_dim == 0):
             raise ValueError(f"words={self.words} and word_dim={self.word_dim}: both must be 0, or neither")
         if self.padding_id >= self.characters:
@@ -55,7 +61,7 @@ class WordEncoderConfig(_Part):
 
 
 class LstmEncoderConfig(_Part):
-    """Two stacks of projected LSTM layers, one a direction."""
+    """Two stacks of projected LSTM layers, one for each direction."""
 
     kind: Literal["lstm"] = "lstm"
     layers: Annotated[int, Field(ge=1, le=64)] = Field(description="LSTM layers of each direction.")
@@ -65,11 +71,11 @@ class LstmEncoderConfig(_Part):
     skip_connections: bool = Field(
         default=True, description="Add a layer's input to its output from the second layer on."
     )
-    forget_bias: float = Field(default=1.0, description="Added to the stored bias of the forget gate.")
+    forget_bias: float = Field(default=1.0, ge=-1e4, le=1e4, description="Added to the stored bias of the forget gate.")
 
 
 class GruEncoderConfig(_Part):
-    """Two stacks of GRU layers with projected outputs, one a direction."""
+    """Two stacks of GRU layers with projected outputs, one for each direction."""
 
     kind: Literal["gru"] = "gru"
     layers: Annotated[int, Field(ge=1, le=64)] = Field(description="GRU layers of each direction.")
@@ -94,18 +100,23 @@ class BiLMConfig(_Part):
     token_encoder: CharacterEncoderConfig | WordEncoderConfig = Field(discriminator="kind")
     encoder: LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig = Field(discriminator="kind")
     vocabulary_size: Annotated[int, Field(ge=0, le=1 << 27)] = Field(
-        default=0, description="Words of the softmax, 0 where the model has none."
+        default=0, description="Number of words of the softmax, 0 if the model has none."
     )
     softmax_cutoffs: tuple[Size, ...] = Field(
-        default=(), description="Where the clusters of an adaptive softmax begin; none for a full one."
+        default=(), description="Where the clusters of an adaptive softmax begin; none for a full softmax."
     )
     tokenize: Literal["en", "zh", "char"] | None = Field(
-        default=None, description="What cut the text that the model learnt from; None where it came in tokens."
+        default=None,
+        description="How the text that the model learnt from was cut into tokens; None if it came in tokens.",
     )
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
         default=None, description="The foreign options as they came, so that they can be written back."
     )
+
+    def computation(self) -> str:
+        """Every setting that the layers depend on, as text."""
+        return self.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
 
     @model_validator(mode="after")
     def _cutoffs_fit(self) -> "BiLMConfig":

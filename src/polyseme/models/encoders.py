@@ -1,31 +1,31 @@
-"""Context encoders: token vectors to layers that know their context.
+"""Context encoders: token vectors to layers that depend on the context.
 
-An encoder takes a packed batch and never mixes the directions: what the forward half of a layer says of a token has
-seen only tokens up to it, the backward half only tokens from it on.
+An encoder takes a packed batch and never mixes the directions: the forward half of a layer depends only on
+the tokens up to its own, the backward half only on those from its own on.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.backend import backend_for
 from polyseme.nn.kernels.lstm import PackedLayer, Pair, States
 from polyseme.nn.kernels.lstm_training import trained_layer
-from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.kernels.packed import Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 from polyseme.nn.rounded_lstm import rounded_lstm
-from polyseme.nn.versions import Version, weights_version
+from polyseme.nn.weight_changes import WeightsVersion, weights_version
 
 
 @dataclass(frozen=True)
 class EncoderState:
     """What a recurrent encoder remembers of each sequence, in the caller's order.
 
-    Both directions lie side by side, forward first; what they hold is the encoder's own business.
+    Both directions are side by side, forward first; the contents are private to the encoder.
     """
 
     parts: tuple[Tensor, ...]
@@ -33,7 +33,7 @@ class EncoderState:
 
 
 class ContextEncoder(nn.Module, ABC):
-    """What any encoder offers: LSTM here, other cells beside it."""
+    """What every encoder offers, whatever its cells."""
 
     layers: int
 
@@ -41,7 +41,7 @@ class ContextEncoder(nn.Module, ABC):
     def forward(
         self, tokens: Tensor, packing: Packing, state: EncoderState | None = None
     ) -> tuple[list[Tensor], EncoderState]:
-        """Packed token vectors (N, P) to one packed (N, 2P) a layer, and the state after the last token."""
+        """Packed token vectors (N, P) to one packed (N, 2P) for each layer, and the state after the last token."""
 
 
 class LstmEncoder(ContextEncoder):
@@ -75,7 +75,7 @@ class LstmEncoder(ContextEncoder):
                 for _ in range(layers)
             )
 
-        self._cache: dict[tuple[int, Precision], tuple[Version, PackedLayer]] = {}
+        self._cache: dict[tuple[int, Precision], tuple[WeightsVersion, PackedLayer]] = {}
         self.forward_layers = stack()
         self.backward_layers = stack()
 
@@ -110,7 +110,7 @@ class LstmEncoder(ContextEncoder):
         states: States,
         precision: Precision | None = None,
     ) -> tuple[Pair, tuple[LstmState, LstmState]]:
-        """Both directions of a layer over packed rows of their own, by the fastest way that serves.
+        """Both directions of a layer over packed rows of their own, in the fastest way there is.
 
         Args:
             number: Which layer.
@@ -122,23 +122,16 @@ class LstmEncoder(ContextEncoder):
         Returns:
             Outputs (N, P) and final states of each direction; no skip connection is added.
         """
-        if precision is None:
-            kind = inputs[0].device.type
-            half = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
-            precision = "bfloat16" if half else "float32"
+        precision = precision or _autocast_precision(inputs[0].device.type)
         pair = self._pair(number)
         began = [part for state in states if state is not None for part in state]
         learns = torch.is_grad_enabled() and any(
             tensor.requires_grad for tensor in (*inputs, *began, *pair[0].parameters(), *pair[1].parameters())
         )
-        kernels = available(precision) and all(
-            tensor.device.type == "cpu" and tensor.dtype == torch.float32
-            for layer in pair
-            for tensor in layer.parameters()
-        )
-        if kernels and learns and precision != "int8":
-            return trained_layer(pair, inputs, batch_sizes, states, precision)
-        if kernels and not learns:
+        weights = (weight for layer in pair for weight in layer.parameters())
+        if backend_for(weights, precision, gradients=learns) == "kernels":
+            if learns:
+                return trained_layer(pair, inputs, batch_sizes, states, precision)
             return self._packed(number, pair, precision)((inputs[0].float(), inputs[1].float()), batch_sizes, states)
         rounded = precision != "float32" and not learns
         (ahead, ahead_state), (back, back_state) = (
@@ -163,9 +156,15 @@ class LstmEncoder(ContextEncoder):
         assert isinstance(pair[1], ProjectedLstm)
         return pair[0], pair[1]
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the packed weights out of copies and pickles: they hold addresses."""
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the packed weights out of copies and pickles: they hold memory addresses."""
         return {**self.__dict__, "_cache": {}}
+
+
+def _autocast_precision(device_type: str) -> Precision:
+    """The precision that torch's autocast asks for."""
+    half = torch.is_autocast_enabled(device_type) and torch.get_autocast_dtype(device_type) == torch.bfloat16
+    return "bfloat16" if half else "float32"
 
 
 def layer_states(state: EncoderState | None, layer: int, order: Tensor) -> tuple[LstmState | None, LstmState | None]:

@@ -17,7 +17,7 @@ class GatedConvolution(nn.Module):
         self.projection = nn.Linear(hidden_dim, dim)
 
     def forward(self, inputs: Tensor, past: Tensor) -> Tensor:
-        """Inputs (N, P) to (N, P); ``past`` (N, width) holds each row and its predecessors, N where there is none."""
+        """Inputs (N, P) to (N, P); ``past`` (N, width) holds each row and its predecessors, N if there is none."""
         padded = torch.cat([inputs, inputs.new_zeros(1, inputs.shape[1])])
         window = nn.functional.embedding(past, padded).flatten(1)  # (N, width * P)
         projected: Tensor = self.projection(nn.functional.glu(self.convolution(window), dim=1))
@@ -61,7 +61,7 @@ class GatedCnnEncoder(ContextEncoder):
 
 
 def _past(packing: Packing, width: int) -> Tensor:
-    """(N, width): the packed row of each token and of those before it in its sequence; N where there is none."""
+    """(N, width): the packed row of each token and of those before it in its sequence; N if there is none."""
     device = packing.order.device
     sizes = torch.tensor(packing.batch_sizes, device=device)
     rows = int(sizes.sum())

@@ -1,4 +1,4 @@
-"""Static word vectors: one vector a word, whatever its context. Shapes: V words, D dim."""
+"""Static word vectors: one vector per word, whatever its context. Shapes: V words, D dim."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -10,7 +10,7 @@ from polyseme.errors import InputError
 
 Vectors = NDArray[np.float32]
 
-# Rows looked at together: whole-table sums then need little memory beside a table that is mapped from disk.
+# Rows read together, so that sums over a table that is mapped from disk need little memory.
 _BLOCK = 1 << 16
 
 
@@ -21,8 +21,8 @@ class WordVectors:
         words: Each once.
         matrix: (V, D), the vector of each word; it must not be changed afterwards.
         source: What the vectors were read from, for people.
-        duplicates: Words that were left out because they stood there before.
-        repaired: Words that were not UTF-8 and hold U+FFFD in its place.
+        duplicates: Words that were left out because they had come before.
+        repaired: Words that were not UTF-8 and hold U+FFFD instead.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class WordVectors:
         self._ids = dict(zip(self.words, range(len(self.words)), strict=True))
         if len(self._ids) < len(self.words):
             twice = next(word for row, word in enumerate(self.words) if self._ids[word] != row)
-            raise InputError(f"the word {twice!r} stands twice; expected each word once")
+            raise InputError(f"the word {twice!r} occurs twice; expected each word once")
 
     @property
     def dim(self) -> int:
@@ -87,12 +87,12 @@ class WordVectors:
         return float(np.sqrt(np.mean(np.square(self._lengths, dtype=np.float64)) / self.dim))
 
     def nearest(self, vector: Vectors, k: int, *, leave_out: int | None = None) -> list[tuple[str, float]]:
-        """The words whose vectors point most nearly the same way.
+        """The words whose vectors have the highest cosine similarity to a vector.
 
         Args:
             vector: (D), not all zeros.
             k: How many words.
-            leave_out: A row that is not an answer.
+            leave_out: A row that is never among the results.
 
         Returns:
             Words and cosines, nearest first; of equals the one earlier in the table.
@@ -104,11 +104,11 @@ class WordVectors:
         # The largest number is taken out first, so that squares neither overflow nor vanish.
         largest = np.abs(vector).max()
         if not np.isfinite(largest) or not largest:
-            raise InputError("got a vector of zeros, or with NaN or infinity in it; it points nowhere")
+            raise InputError("got a vector of zeros, or with NaN or infinity in it; it has no direction")
         unit = vector / largest
         unit /= np.linalg.norm(unit)
         cosines = self.matrix @ unit  # (V)
-        # A word of zeros points nowhere: its product is 0 and stays 0.
+        # A word of zeros has no direction: its product is 0 and stays 0.
         np.divide(cosines, self._lengths, out=cosines, where=self._lengths > 0)
         if leave_out is not None:
             cosines[leave_out] = -np.inf

@@ -21,9 +21,9 @@ class TokenEncoder(nn.Module, ABC):
 
 
 class CharacterTokenEncoder(TokenEncoder):
-    """Character convolutions, highway layers and a projection; a word vector beside them where ``words`` is not 0.
+    """Character convolutions, highway layers and a projection; and a word vector as well if ``words`` is not 0.
 
-    Ids are (U, C), or (U, 1 + C) with the word's own id first where there are word vectors.
+    Ids are (U, C), or (U, 1 + C) with the word's own id first if there are word vectors.
     """
 
     def __init__(

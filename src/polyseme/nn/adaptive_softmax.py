@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from polyseme.nn.softmax import Softmax, chosen, full_nll
+from polyseme.nn.softmax import Softmax, full_nll, target_log_probability
 
 NARROWING = 4.0
 """Each cluster's rows are this many times narrower than those of the one before (Grave et al. 2017, section 4)."""
@@ -48,9 +48,11 @@ class AdaptiveSoftmax(Softmax):
     def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
         """Log-probability (N,) of one word after each state; only the clusters that hold one are computed."""
         head, tails = self._targets(targets)
-        result = chosen(states, self.clusters.head.weight, self.clusters.head.bias, head)
+        result = target_log_probability(states, self.clusters.head.weight, self.clusters.head.bias, head)
         for narrow, table, rows, words in self._reached(states, tails):
-            result = result.index_add(0, rows, chosen(narrow, table, table.new_zeros(len(table)), words))
+            result = result.index_add(
+                0, rows, target_log_probability(narrow, table, table.new_zeros(len(table)), words)
+            )
         return result
 
     def _reached(

@@ -6,16 +6,16 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.backend import choose_backend
 from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
-from polyseme.nn.kernels.packed import available
 
 Activation = Literal["relu", "tanh"]
 _FEW_CHARACTERS = 512
-"""Tables of so many are made as a whole."""
+"""With at most this many characters, tables of all of them are computed for every batch."""
 
 
 class CharacterCnn(nn.Module):
-    """Characters of a word to one vector: embedding, one convolution a width, max over positions, activation.
+    """Characters of a word to one vector: embedding, one convolution per width, max over positions, activation.
 
     Args:
         characters: Rows of the character embedding.
@@ -52,7 +52,7 @@ class CharacterCnn(nn.Module):
             (U, F)
         """
         weight = self.embedding.weight
-        if available("float32") and weight.device.type == "cpu" and weight.dtype == torch.float32:
+        if choose_backend("float32", device=weight.device, dtype=weight.dtype) == "kernels":
             ids, rows, padding_id = self._present(character_ids)
             features = window_maxima(ids, padding_id, self.biases(), self.tables(rows))
         else:
@@ -61,10 +61,10 @@ class CharacterCnn(nn.Module):
         return features.relu() if self.activation == "relu" else features.tanh()
 
     def tables(self, rows: Tensor | None = None) -> list[Tensor]:
-        """What each filter makes of each character at each offset: (width, characters, filters) a convolution.
+        """What each filter makes of each character at each offset: (width, characters, filters) for each convolution.
 
         Args:
-            rows: Vectors of the characters; all of the embedding when left out.
+            rows: Vectors of the characters; by default the whole embedding.
         """
         rows = self.embedding.weight if rows is None else rows
         with torch.autocast(rows.device.type, enabled=False):
@@ -75,9 +75,9 @@ class CharacterCnn(nn.Module):
         return torch.cat([convolution.bias for convolution in self._convolutions() if convolution.bias is not None])
 
     def _present(self, character_ids: Tensor) -> tuple[Tensor, Tensor, int]:
-        """Ids among the characters that are there, the vectors of those, and the padding's id among them.
+        """Ids among the characters of this batch, the vectors of those characters, and the padding's id among them.
 
-        Of thousands of characters a batch has some hundreds, and tables of the others would be made for nothing.
+        A batch uses a few hundred of thousands of characters; tables of the others would be computed for nothing.
         """
         weight = self.embedding.weight
         if len(weight) <= _FEW_CHARACTERS:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    """Where each token of a batch lies in packed order."""
+    """The position of each token of a batch in packed order."""
 
     lengths: tuple[int, ...]
     """Tokens of each sequence, in the caller's order; every one at least 1."""

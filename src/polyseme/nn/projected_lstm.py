@@ -17,7 +17,7 @@ CHUNK_NUMBERS = 1 << 24
 class ProjectedLstm(nn.Module):
     """LSTM whose cells are clipped and whose output is a clipped projection that recurs (Sak et al. 2014).
 
-    Gates lie in the order input, forget, candidate, output: ``weight_ih`` (4H, I), ``weight_hh`` (4H, P), ``bias``
+    Gates are in the order input, forget, candidate, output: ``weight_ih`` (4H, I), ``weight_hh`` (4H, P), ``bias``
     (4H), ``weight_hr`` (P, H).
 
     Args:

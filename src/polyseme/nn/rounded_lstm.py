@@ -1,6 +1,6 @@
 """The projected LSTM in fewer bits, in plain torch: what the kernels compute, step by step.
 
-It serves where there are no kernels, and the kernels are tested against it.
+It is used on machines without kernels, and the kernels are tested against it.
 """
 
 from collections.abc import Callable, Sequence

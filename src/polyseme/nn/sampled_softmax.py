@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from polyseme.nn.once import once_differentiable
-from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, log_of, where_doubles_are
+from polyseme.nn.first_derivative import once_differentiable
+from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, on_float64_device, summed_log
 
 
 def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
@@ -18,7 +18,7 @@ def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
 
     In float64; rounded to float32 on a device that has none.
     """
-    shares = torch.log1p(1 / (where_doubles_are(ranks).double() + 1)) / math.log(vocabulary_size + 1)
+    shares = torch.log1p(1 / (on_float64_device(ranks).double() + 1)) / math.log(vocabulary_size + 1)
     return shares if shares.device == ranks.device else shares.float().to(ranks.device)
 
 
@@ -48,7 +48,7 @@ class Negatives:
 
     def log_expected_count(self, words: Tensor) -> Tensor:
         """Log of how often a word is expected among the negatives: 1 - (1 - q)^tries, as they are distinct."""
-        probability = log_uniform(where_doubles_are(words), self.vocabulary_size)
+        probability = log_uniform(on_float64_device(words), self.vocabulary_size)
         return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float().to(words.device)
 
 
@@ -98,7 +98,7 @@ class _SampledNll(torch.autograd.Function):
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
             table_grad = torch.zeros(table.shape, dtype=weight.dtype, device=weight.device)
             table_bias_grad = torch.zeros(table_bias.shape, dtype=weight.dtype, device=weight.device)
-            total = where_doubles_are(states.new_zeros(())).double()
+            total = on_float64_device(states.new_zeros(())).double()
             size = max(LEAST_ROWS, CHUNK_NUMBERS // len(table))
             for start in range(0, len(states), size):
                 part = slice(start, start + size)
@@ -108,7 +108,7 @@ class _SampledNll(torch.autograd.Function):
                 logits[own, hit[part][own]] = -math.inf
                 logits[:, -1] = ((some * wanted).sum(dim=1) + bias[target_row[part]]).to(dtype)
                 share = logits.softmax(dim=1)
-                total -= log_of(share[:, -1])
+                total -= summed_log(share[:, -1])
                 error = (share[:, -1].to(weight.dtype) - 1).unsqueeze(1)  # (n, 1)
                 table_bias_grad += share.sum(dim=0, dtype=weight.dtype)
                 bias_grad.index_add_(0, target_row[part], error.squeeze(1))

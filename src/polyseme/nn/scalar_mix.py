@@ -1,7 +1,7 @@
 """The learned mix of layers that makes one ELMo vector."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +17,6 @@ class ScalarMix(nn.Module):
         layer_norm: Normalise each layer over its unmasked positions first.
         initial_weights: w at the start; zeros, the plain mean, when left out.
         trainable: Whether w and gamma learn.
-
-    ``load_state_dict`` also takes what AllenNLP's ``ScalarMix`` saved: ``scalar_parameters.0`` and so on for w.
 
     Example:
         >>> mix = ScalarMix(3)
@@ -74,14 +72,6 @@ class ScalarMix(nn.Module):
             raise ValueError(f"kind is {kind!r}, expected one of {', '.join(get_args(Regulariser))}")
         away = self.weights if kind == "weights" else self.shares() - 1 / len(self.weights)
         return strength * away.square().sum()
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Join AllenNLP's weights, one tensor (1,) a layer."""
-        start = f"{prefix}scalar_parameters."
-        theirs = sorted((name for name in state_dict if name.startswith(start)), key=lambda name: (len(name), name))
-        if theirs and f"{prefix}weights" not in state_dict:
-            state_dict[f"{prefix}weights"] = torch.cat([state_dict.pop(name).reshape(-1) for name in theirs])
-        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
         """Show the mix itself when printed."""

@@ -1,4 +1,4 @@
-"""The output layer of a language model: which word stands here."""
+"""The output layer of a language model: a distribution over words for every position."""
 
 import math
 from abc import ABC, abstractmethod
@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.once import once_differentiable
+from polyseme.nn.first_derivative import once_differentiable
 
 CHUNK_NUMBERS = 1 << 22
-"""Logits are made for about this many numbers at a time, however many words and tokens there are."""
+"""About this many logits are computed at a time, however many words and tokens there are."""
 LEAST_ROWS = 128
 """But for no fewer tokens: each chunk reads and writes the whole table once."""
 TILE = 1024
-"""Tokens and words of the logits that are summed up at once where no gradient is wanted."""
-WITHOUT_DOUBLES = frozenset({"mps"})
-"""Devices that do not know float64."""
+"""Tokens and words of one tile of logits where no gradient is wanted."""
+DEVICES_WITHOUT_FLOAT64 = frozenset({"mps"})
+"""Devices that have no float64."""
 
 
 class Softmax(nn.Module, ABC):
@@ -38,7 +38,7 @@ class Softmax(nn.Module, ABC):
 
 
 class FullSoftmax(Softmax):
-    """One row a word: ``weight`` is (V, P), ``bias`` (V,)."""
+    """One row per word: ``weight`` is (V, P), ``bias`` (V,)."""
 
     def __init__(self, dim: int, vocabulary_size: int) -> None:
         super().__init__()
@@ -53,17 +53,17 @@ class FullSoftmax(Softmax):
 
     def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
         """See `Softmax`."""
-        return chosen(states, self.weight, self.bias, targets)
+        return target_log_probability(states, self.weight, self.bias, targets)
 
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
         """Summed negative log-likelihood; the (N, V) logits never exist at once, not even for the gradient."""
         return full_nll(states, self.weight, self.bias, targets)
 
 
-def chosen(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+def target_log_probability(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """Log-probability (N,) of one of the rows (V, P) after each state (N, P), of a softmax over all rows.
 
-    Logits are made and summed up a tile at a time: a processor's cache holds one, which halves the time.
+    Logits are computed and summed one tile at a time: a tile fits into the processor's cache, which halves the time.
     """
     parts = []
     for some, wanted in zip(states.split(TILE), targets.split(TILE), strict=True):
@@ -86,15 +86,15 @@ def compute_type(states: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
 
 
-def where_doubles_are(tensor: Tensor) -> Tensor:
-    """The tensor itself, or a copy on the CPU where its own device has no float64."""
-    return tensor.cpu() if tensor.device.type in WITHOUT_DOUBLES else tensor
+def on_float64_device(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy on the CPU if its own device has no float64."""
+    return tensor.cpu() if tensor.device.type in DEVICES_WITHOUT_FLOAT64 else tensor
 
 
-def log_of(shares: Tensor) -> Tensor:
-    """The summed logarithm of probabilities, in double precision; one that vanished counts as the least there is."""
+def summed_log(shares: Tensor) -> Tensor:
+    """The sum of the logarithms of probabilities in float64; a probability of 0 counts as the smallest float32."""
     logarithms = shares.float().clamp(min=torch.finfo(torch.float32).tiny).log()
-    return where_doubles_are(logarithms).sum(dtype=torch.float64)
+    return on_float64_device(logarithms).sum(dtype=torch.float64)
 
 
 class _FullNll(torch.autograd.Function):
@@ -107,14 +107,14 @@ class _FullNll(torch.autograd.Function):
             table, inputs = weight.to(dtype), states.to(dtype)
             states_grad = torch.empty_like(states)
             weight_grad, bias_grad = torch.zeros_like(weight), torch.zeros_like(bias)
-            total = where_doubles_are(states.new_zeros(())).double()
+            total = on_float64_device(states.new_zeros(())).double()
             table_bias = bias.to(dtype)
             size = max(LEAST_ROWS, CHUNK_NUMBERS // len(weight))
             for start in range(0, len(states), size):
                 some, wanted = inputs[start : start + size], targets[start : start + size].unsqueeze(1)
                 share = torch.addmm(table_bias, some, table.t()).softmax(dim=1)  # (n, V)
-                total -= log_of(share.gather(1, wanted))
-                # The gradient of the logits is what each word got, less 1 for the word it was.
+                total -= summed_log(share.gather(1, wanted))
+                # The gradient of the logits is each word's probability, less 1 for the target.
                 share.scatter_add_(1, wanted, share.new_full(wanted.shape, -1.0))
                 bias_grad += share.sum(dim=0, dtype=bias.dtype)
                 states_grad[start : start + size] = share @ table

@@ -13,15 +13,14 @@ APD grows with the number of senses even where none is new; PRT is 0 where the a
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from itertools import tee
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_single
+from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
 from polyseme.index import Advance
 from polyseme.index.occurrence_index import OccurrenceIndex
@@ -107,7 +106,7 @@ def change_of_indexes(old: Path, new: Path, *, words: Collection[str] = (), leas
 
 
 def change_of_texts(
-    embedder: Embedder,
+    embedder: VectorSource,
     old: Corpus,
     new: Corpus,
     *,
@@ -136,9 +135,7 @@ def change_of_texts(
     usages = (Usage(), Usage())
     for number, (usage, corpus) in enumerate(zip(usages, (old, new), strict=True)):
         some = _needed(corpus, {word: counts[number][word] for word in chosen}, most)
-        sentences, ahead = tee(some)
-        vectors = embedder.stream((tokens for tokens, _ in ahead), layers=layers)
-        for (tokens, positions), rows in zip(sentences, vectors, strict=True):
+        for (tokens, positions), rows in embedder.stream_with(some, lambda one: one[0], layers=layers):
             for position, row in zip(positions, unit(rows[positions]), strict=True):
                 usage.add(tokens[position], row)
             if advance is not None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyseme.errors import InputError, MissingPart
+from polyseme.errors import InputError
 from polyseme.models.model import Model
 from polyseme.models.static import WordVectors
 from polyseme.nn.softmax import FullSoftmax
@@ -11,12 +11,9 @@ from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
 def output_words(model: Model) -> WordVectors:
     """The softmax as a table of word vectors, markers left out; the mean of all rows is taken off."""
-    softmax, vocabulary = model.bilm.softmax, model.vocabulary
-    if softmax is None or vocabulary is None:
-        raise MissingPart(
-            f"the model ({model.config.source}) has no softmax with its words, so it has no output embeddings; use an "
-            "index of a text, or static vectors"
-        )
+    softmax, vocabulary = model.output_layer(
+        consequence="it has no output embeddings", advice="use an index of a text, or static vectors"
+    )
     if not isinstance(softmax, FullSoftmax):
         raise InputError("an adaptive softmax has no one row a word; use an index of a text, or static vectors")
     markers = {BEGIN_SENTENCE, END_SENTENCE, vocabulary.words[vocabulary.unknown]}

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyseme.embed.embedder import Embedder
+from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
 from polyseme.index import Advance
 from polyseme.study.linear_probe import LinearProbes
@@ -54,7 +54,7 @@ class ProbeResult:
 
 
 def probe(
-    embedder: Embedder,
+    embedder: VectorSource,
     train: str | Path,
     test: str | Path,
     column: str = "upos",
@@ -180,7 +180,7 @@ def _sample(text: LabelledText, most: int) -> tuple[list[LabelledSentence], int]
 
 
 def _rows(
-    embedder: Embedder,
+    embedder: VectorSource,
     sentences: Sequence[LabelledSentence],
     labels: np.ndarray[Any, np.dtype[np.int64]],
     report: Callable[[int, float], None],

@@ -8,13 +8,13 @@ cosine. A lexeme that training never saw gets its first sense.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, tee
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder
+from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
 from polyseme.index import Advance
 from polyseme.index.vectors import unit
@@ -89,7 +89,7 @@ class SenseCentroids:
 
 
 def evaluate_senses(
-    embedder: Embedder,
+    embedder: VectorSource,
     train: Sequence[Path],
     test: Sequence[Path],
     *,
@@ -150,7 +150,7 @@ def evaluate_senses(
     )
 
 
-def _learn(embedder: Embedder, train: Sequence[Path], centroids: SenseCentroids, advance: Advance | None) -> int:
+def _learn(embedder: VectorSource, train: Sequence[Path], centroids: SenseCentroids, advance: Advance | None) -> int:
     """Fill the centroids; gives the number of occurrences."""
     trained = 0
     for sentence, rows in _embedded(embedder, _chosen(train, centroids.wants)):
@@ -174,10 +174,9 @@ def _chosen(paths: Sequence[Path], wanted: Callable[[SenseTag], bool]) -> Iterat
     return (sentence for sentence in _read(paths) if any(map(wanted, sentence.tags)))
 
 
-def _embedded(embedder: Embedder, sentences: Iterator[TaggedSentence]) -> Iterator[tuple[TaggedSentence, Vectors]]:
+def _embedded(embedder: VectorSource, sentences: Iterator[TaggedSentence]) -> Iterator[tuple[TaggedSentence, Vectors]]:
     """Sentences with the vectors (L, T, D) of their tokens."""
-    sentences, ahead = tee(sentences)
-    return zip(sentences, embedder.stream(sentence.tokens for sentence in ahead), strict=True)
+    return embedder.stream_with(sentences, lambda sentence: sentence.tokens, layers="all")
 
 
 def _with_mean(layers: Vectors) -> Vectors:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError, MissingPart
 from polyseme.index.occurrence_index import Occurrence, OccurrenceIndex
 from polyseme.index.vectors import Vectors, unit
@@ -158,9 +159,9 @@ class _Labels:
 
     def __init__(self, index: OccurrenceIndex, word: str, count: int) -> None:
         self._index, self._word, self._count = index, word.casefold(), count
-        model = index.embedder.model
-        known = model.bilm.softmax is not None and model.vocabulary is not None
-        self.source: Literal["substitutes", "neighbours"] = "substitutes" if known else "neighbours"
+        source = index.embedder
+        self._predictor = source if isinstance(source, Embedder) and source.model.predicts_words else None
+        self.source: Literal["substitutes", "neighbours"] = "substitutes" if self._predictor else "neighbours"
 
     def __call__(self, occurrences: Sequence[Occurrence]) -> list[str]:
         weights: defaultdict[str, float] = defaultdict(float)
@@ -171,10 +172,10 @@ class _Labels:
         return sorted(weights, key=lambda word: -weights[word])[: self._count]
 
     def _fitting(self, one: Occurrence) -> Iterator[tuple[str, float]]:
-        if self.source == "substitutes":
-            vocabulary = self._index.embedder.model.vocabulary
+        if self._predictor is not None:
+            vocabulary = self._predictor.model.vocabulary
             assert vocabulary is not None
-            found = self._index.embedder.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
+            found = self._predictor.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
             ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
             for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
                 # What is likely everywhere, as "the" is, says nothing of a sense.

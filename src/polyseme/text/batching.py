@@ -1,9 +1,12 @@
 """Sentences to batches: few wasted steps, bounded memory, input order kept."""
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 from polyseme.errors import InputError
+
+Result = TypeVar("Result")
 
 _WINDOW_CHARACTERS = 1 << 22  # paragraphs that came as one token each must not fill the memory
 
@@ -41,6 +44,35 @@ def windows(
         characters += sum(map(len, sentence))
     if window:
         yield Window(window, by_length(window, batch_tokens))
+
+
+def in_input_order(
+    sentences: Iterable[Sequence[str]],
+    compute: Callable[[list[Sequence[str]]], Iterable[Result]],
+    *,
+    batch_tokens: int,
+    without_tokens: Callable[[], Result],
+) -> Iterator[Result]:
+    """Compute something for every sentence in batches of like length, and give the results in input order.
+
+    Sentences are read lazily, a bounded number of tokens ahead.
+
+    Args:
+        sentences: Lists of tokens.
+        compute: A batch of sentences, none of them empty, to one result each.
+        batch_tokens: As in `windows`.
+        without_tokens: The result for an empty sentence.
+    """
+    for window in windows(sentences, batch_tokens=batch_tokens, window_tokens=4 * batch_tokens):
+        results: list[Result | None] = [None] * len(window.sentences)
+        for batch in window.batches:
+            computed = compute([window.sentences[position] for position in batch])
+            for position, result in zip(batch, computed, strict=True):
+                results[position] = result
+        results.reverse()
+        while results:  # each result is let go as soon as it is handed over
+            last = results.pop()
+            yield without_tokens() if last is None else last
 
 
 def by_length(sentences: Sequence[Sequence[str]], batch_tokens: int) -> list[list[int]]:

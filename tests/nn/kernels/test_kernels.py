@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from polyseme.models.encoders import EncoderState, LstmEncoder
-from polyseme.models.fast_lstm import FastLstm
-from polyseme.models.fast_words import FastWords
+from polyseme.models.inference import InferenceLstm, InferenceTokenEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder
+from polyseme.nn.backend import available
 from polyseme.nn.kernels import build
-from polyseme.nn.kernels.packed import PRECISIONS, Precision, available
+from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 
 LENGTHS = (7, 1, 12, 3, 12, 5, 9, 2, 8, 8, 4, 1, 6)
@@ -44,8 +44,7 @@ def encoder(*, hidden: int = 37, projection: int = 11, layers: int = 2, clip: fl
 def plain_torch() -> Iterator[None]:
     """Compute without kernels."""
     with pytest.MonkeyPatch.context() as patch:
-        for place in ("models.encoders", "nn.char_cnn"):
-            patch.setattr(f"polyseme.{place}.available", lambda _: False)
+        patch.setattr("polyseme.nn.backend.available", lambda _: False)
         yield
 
 
@@ -73,15 +72,15 @@ def test_layers_and_states_are_those_of_torch(precision: Precision, hidden: int,
         (torch.randn(2, len(LENGTHS), 2 * projection) * 0.3, torch.randn(2, len(LENGTHS), 2 * hidden) * 0.3)
     )
     for given in (None, state):
-        layers, final = FastLstm(plain, precision)(tokens, packing, given)
+        layers, final = InferenceLstm(plain, precision)(tokens, packing, given)
         with plain_torch():
-            expected, expected_final = FastLstm(plain, precision)(tokens, packing, given)
+            expected, expected_final = InferenceLstm(plain, precision)(tokens, packing, given)
         for ours, wanted in zip([*layers, *final.parts], [*expected, *expected_final.parts], strict=True):
             torch.testing.assert_close(ours, wanted, atol=TOLERANCE[precision], rtol=0)
             assert (ours - wanted).abs().mean() < TOLERANCE[precision] / 10
     with plain_torch():
         exact, _ = plain(tokens, packing)
-    cosine = torch.cosine_similarity(FastLstm(plain, precision)(tokens, packing)[0][-1], exact[-1], dim=1)
+    cosine = torch.cosine_similarity(InferenceLstm(plain, precision)(tokens, packing)[0][-1], exact[-1], dim=1)
     assert cosine.min() > {"float32": 0.999999, "bfloat16": 0.999, "int8": 0.98}[precision]
 
 
@@ -91,7 +90,7 @@ def test_any_number_of_rows(rows: int) -> None:
     plain = encoder()
     packing = Packing.of([3] * rows)
     tokens = torch.randn(3 * rows, 11)
-    fast, _ = FastLstm(plain, "float32")(tokens, packing)
+    fast, _ = InferenceLstm(plain, "float32")(tokens, packing)
     with plain_torch():
         expected, _ = plain(tokens, packing)
     for ours, wanted in zip(fast, expected, strict=True):
@@ -105,7 +104,7 @@ def test_without_clips_and_with_large_numbers() -> None:
         parameter.mul_(30)
     packing = Packing.of([1] * 13)  # one step: over several, rounding grows without bound at this size
     tokens = torch.randn(13, 11) * 20
-    fast, _ = FastLstm(plain, "float32")(tokens, packing)
+    fast, _ = InferenceLstm(plain, "float32")(tokens, packing)
     with plain_torch():
         expected, _ = plain(tokens, packing)
     for ours, wanted in zip(fast, expected, strict=True):
@@ -115,7 +114,7 @@ def test_without_clips_and_with_large_numbers() -> None:
 
 def test_new_weights_are_packed_anew() -> None:
     plain = encoder()
-    fast = FastLstm(plain, "float32")
+    fast = InferenceLstm(plain, "float32")
     packing, tokens = Packing.of([4]), torch.randn(4, 11)
     before = fast(tokens, packing)[0][-1]
     next(iter(plain.parameters())).mul_(2)
@@ -128,7 +127,7 @@ def test_new_weights_are_packed_anew() -> None:
 def test_a_fused_optimiser_is_noticed() -> None:
     """Torch's fused optimisers write to weights without counting it."""
     plain = encoder().requires_grad_(True)
-    fast = FastLstm(plain, "float32")
+    fast = InferenceLstm(plain, "float32")
     packing, tokens = Packing.of([4]), torch.randn(4, 11)
     fast(tokens, packing)
     for parameter in plain.parameters():
@@ -163,11 +162,11 @@ def test_token_vectors_are_those_of_torch(precision: Precision, activation: str,
         ids = torch.cat([torch.randint(0, words, (50, 1)), ids], dim=1)
     with plain_torch():
         expected = plain(ids)
-    ours = FastWords(plain, precision)(ids)
+    ours = InferenceTokenEncoder(plain, precision)(ids)
     assert ours.shape == expected.shape
     tolerance = {"float32": 2e-6, "bfloat16": 2e-2, "int8": 6e-2}[precision]
     torch.testing.assert_close(ours, expected, atol=tolerance, rtol=0)
-    assert FastWords(plain, precision)(ids[:0]).shape == (0, 21)
+    assert InferenceTokenEncoder(plain, precision)(ids[:0]).shape == (0, 21)
 
 
 def test_an_id_outside_the_table_is_refused() -> None:
@@ -183,7 +182,7 @@ def test_an_id_outside_the_table_is_refused() -> None:
     ).requires_grad_(False)
     for bad in (10, -1):
         with pytest.raises(IndexError, match=r"character ids must lie within 0\.\.9"):
-            FastWords(plain, "float32")(torch.tensor([[1, bad, 9]]))
+            InferenceTokenEncoder(plain, "float32")(torch.tensor([[1, bad, 9]]))
 
 
 SCRIPT = """

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from polyseme.models.encoders import EncoderState, LstmEncoder
-from polyseme.nn.kernels.packed import Precision, available
+from polyseme.nn.backend import available
+from polyseme.nn.kernels.packed import Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.projected_lstm import ProjectedLstm
 
@@ -46,7 +47,7 @@ def compare(encoder: LstmEncoder, monkeypatch: pytest.MonkeyPatch, *, with_state
         rows = len(LENGTHS)
         state = EncoderState((torch.randn(2, rows, 2 * width) * 0.4, torch.randn(2, rows, 2 * hidden) * 0.4))
     ours = gradients(encoder, tokens, state, bfloat16=precision == "bfloat16")
-    monkeypatch.setattr("polyseme.models.encoders.available", lambda _: False)
+    monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
     plain = gradients(encoder, tokens, state)
     assert ours.keys() == plain.keys()
     for name, wanted in plain.items():

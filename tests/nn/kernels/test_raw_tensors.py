@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from polyseme.models.encoders import LstmEncoder
-from polyseme.models.fast_words import FastWords
+from polyseme.models.inference import InferenceTokenEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder
+from polyseme.nn.backend import available
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.dense import PackedDense
 from polyseme.nn.kernels.lstm import PackedLayer
 from polyseme.nn.kernels.lstm_training import trained_layer
-from polyseme.nn.kernels.packed import available
 
 pytestmark = pytest.mark.skipif(not available("float32"), reason="no kernel on this machine")
 
@@ -56,7 +56,7 @@ def test_ids_of_any_whole_number_type(ids: torch.Tensor) -> None:
     found.square().sum().backward()
     for parameter, gradient in zip(encoder.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient)
-    torch.testing.assert_close(FastWords(encoder, "float32")(ids), expected, atol=2e-6, rtol=0)
+    torch.testing.assert_close(InferenceTokenEncoder(encoder, "float32")(ids), expected, atol=2e-6, rtol=0)
 
 
 def test_weights_of_another_number_type() -> None:
@@ -65,7 +65,7 @@ def test_weights_of_another_number_type() -> None:
     for other in (torch.float64, torch.bfloat16):
         plain = words().requires_grad_(False).to(other)
         tolerance = 2e-6 if other == torch.float64 else 5e-2
-        torch.testing.assert_close(FastWords(plain, "float32")(IDS), expected, atol=tolerance, rtol=0)
+        torch.testing.assert_close(InferenceTokenEncoder(plain, "float32")(IDS), expected, atol=tolerance, rtol=0)
 
 
 @pytest.mark.parametrize("layer", [torch.nn.Linear(6, 5), Highway(6)])
@@ -118,3 +118,23 @@ def test_what_does_not_fit_is_refused() -> None:
         words()(IDS[:, :2])
     with pytest.raises(RuntimeError, match="got a tensor on meta, but the kernels compute on the CPU"):
         words()(IDS.to("meta"))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])
+@pytest.mark.parametrize("full", [True, False])
+def test_weights_that_are_no_numbers(value: float, full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maxima are those of torch, NaN included, and the backward pass stays within its arrays."""
+    ids = IDS.clone()
+    if not full:
+        ids[:, 7:] = 29  # padding
+    filters = words().characters
+    filters.embedding.weight.data[5, 0] = value
+    if value != value:  # every window of this filter is NaN
+        filters.convolutions[0].get_parameter("weight").data[1] = value
+    found = filters(ids)
+    found.sum().backward()
+    assert filters.embedding.weight.grad is not None
+    monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
+    expected = filters(ids)
+    assert not expected.isfinite().all()
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0, equal_nan=True)

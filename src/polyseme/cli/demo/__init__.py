@@ -80,9 +80,9 @@ def sentences(shown: Shown) -> list[dict[str, str]]:
 
 
 def _show(name: str, shown: Shown, output: Path) -> None:
-    from polyseme.embed.load import load
+    from polyseme.embed.load import load_embedder
 
-    embedder = load(name)
+    embedder = load_embedder(name)
     _run("info", name)
     rows = sentences(shown)
     for word in dict.fromkeys(row["word"] for row in rows):

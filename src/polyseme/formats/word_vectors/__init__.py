@@ -10,8 +10,10 @@ from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import Header
 from polyseme.models.static import WordVectors
 
-__all__ = ["read", "write"]
+__all__ = ["FILE_KIND", "FOLDER_KIND", "begins_as_table", "is_table", "read", "write"]
 
+FOLDER_KIND = folder.KIND
+FILE_KIND = "a file of word vectors"
 write = folder.write
 
 # What people give by mistake: how it begins, what it is, and what to do.
@@ -41,17 +43,34 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
 _HEAD = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*(?:\n|\Z)")
-# No published vectors are longer than some thousands of numbers; a damaged header may say anything.
+# Published vectors have at most some thousands of numbers; a damaged header may say anything.
 _LARGEST_DIM = 1 << 20
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file begins as word vectors do.
+
+    What is often taken for a file of word vectors and cannot be read as one (a pickle, a fastText model) is refused.
+    """
+    with Stream(path) as stream:
+        head = stream.peek(_HEAD)
+        if head:
+            _refuse_others(stream, head)
+        return begins_as_table(head)
+
+
+def begins_as_table(head: bytes) -> bool:
+    """Whether the first bytes of a file are a header, or lines that end in several numbers."""
+    return bool(_HEADER.match(head)) or text.usual_dim(head.removeprefix(_BYTE_ORDER_MARK)) > 1
+
+
 def read(path: Path, *, limit: int | None = None) -> WordVectors:
-    """Read word vectors of any known format, told by content.
+    """Read word vectors of any known format, which is recognised by content.
 
     Args:
         path: A file of GloVe or word2vec text, of word2vec binary or of fastText text, plain or compressed by gzip, or
             a folder that `write` wrote.
-        limit: Only so many words, from the beginning.
+        limit: Read only this many words, from the beginning.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}, expected at least 1 word, or None for all")

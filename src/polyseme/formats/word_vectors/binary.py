@@ -1,11 +1,14 @@
 """word2vec binary: a header line, then each word, a space and its numbers as 32-bit floats."""
 
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
 import numpy as np
 
 from polyseme.errors import FormatError
 from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import GrowingTable, Header
-from polyseme.models.static import WordVectors
+from polyseme.models.static import Vectors, WordVectors
 
 _LONGEST_WORD = 1 << 16
 _WRONG = "the header's numbers are wrong or the file is damaged; fetch it again"
@@ -17,9 +20,9 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
     The original software ends each vector with a line feed and gensim does not; either is read.
 
     Args:
-        stream: The file, which stands after the header.
+        stream: The file, read up to the end of the header.
         header: What the header said.
-        limit: Only so many words.
+        limit: Read only this many words.
     """
     table = GrowingTable(header.dim, name=stream.name, limit=limit)
     width = 4 * header.dim
@@ -36,32 +39,23 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
         buffer += data
         words: list[bytes] = []
         starts: list[int] = []  # of the vectors in the buffer
-        start = 0
-        while table.lines + len(words) < header.words:
-            space = buffer.find(b" ", start, start + _LONGEST_WORD)
-            end = space + 1 + width
-            if space < 0 and len(buffer) - start >= _LONGEST_WORD:
-                _not_a_word(stream.name, place + start, table.lines + len(words))
-            if space < 0 or end > len(buffer):
-                break
-            word = buffer[start:space].lstrip(b"\n")
-            if b"\n" in word:
-                _not_a_word(stream.name, place + start, table.lines + len(words))
+        end = 0
+        for word, start in _whole_words(buffer, width, header.words - table.lines):
+            if start < 0:
+                _not_a_word(stream.name, place + end, table.lines + len(words))
             words.append(word)
-            starts.append(space + 1)
-            start = end
-        vectors = b"".join([buffer[start : start + width] for start in starts])
-        rows = np.frombuffer(vectors, dtype="<f4").reshape(-1, header.dim)
-        finite = np.isfinite(rows).all(axis=1)
-        if not finite.all():
-            bad = int(np.argmin(finite))
+            starts.append(start)
+            end = start + width
+        rows = _vectors(buffer, starts, header.dim)
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if len(bad):
+            shown = words[first := int(bad[0])].decode("utf-8", "replace")
             raise FormatError(
-                f"{stream.name}: byte {place + starts[bad]:,}: the vector of word {table.lines + bad + 1:,} "
-                f"({words[bad].decode('utf-8', 'replace')!r:.60}) holds NaN or infinity; expected {header.dim} finite "
-                f"numbers; {_WRONG}"
+                f"{stream.name}: byte {place + starts[first]:,}: the vector of word {table.lines + first + 1:,} "
+                f"({shown!r:.60}) holds NaN or infinity; expected {header.dim} finite numbers; {_WRONG}"
             )
         table.add(words, rows)
-        buffer = buffer[start:]
+        buffer = buffer[end:]
     if not table.full and (buffer or stream.peek(2)).strip():
         raise FormatError(
             f"{stream.name}: goes on at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
@@ -70,5 +64,25 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
     return table.finish("word2vec binary")
 
 
-def _not_a_word(name: str, place: int, words: int) -> None:
+def _vectors(buffer: bytes, starts: Sequence[int], dim: int) -> Vectors:
+    """The vectors (U, D) that begin at these places."""
+    numbers = b"".join([buffer[start : start + 4 * dim] for start in starts])
+    return np.frombuffer(numbers, dtype="<f4").reshape(-1, dim)
+
+
+def _whole_words(buffer: bytes, width: int, most: int) -> Iterator[tuple[bytes, int]]:
+    """Each word whose vector is whole in the buffer, and where the vector begins; -1 if there is no word."""
+    start = 0
+    for _ in range(most):
+        space = buffer.find(b" ", start, start + _LONGEST_WORD)
+        if space < 0 and len(buffer) - start >= _LONGEST_WORD:
+            yield b"", -1
+        if space < 0 or space + 1 + width > len(buffer):
+            return
+        word = buffer[start:space].lstrip(b"\n")
+        yield word, -1 if b"\n" in word else space + 1
+        start = space + 1 + width
+
+
+def _not_a_word(name: str, place: int, words: int) -> NoReturn:
     raise FormatError(f"{name}: byte {place:,}: no word and space where word {words + 1:,} should begin; {_WRONG}")

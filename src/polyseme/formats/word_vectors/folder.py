@@ -9,7 +9,7 @@ import numpy as np
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.files import Files
 from polyseme.formats.output import new_folder
-from polyseme.models.static import WordVectors
+from polyseme.models.static import Vectors, WordVectors
 
 KIND = "polyseme word vectors"
 CONFIG, MATRIX, WORDS = "config.json", "vectors.npy", "words.txt"
@@ -26,44 +26,53 @@ def read(path: Path, *, limit: int | None) -> WordVectors:
             f"{path}: no word vectors in it; expected a folder that StaticVectors.save wrote, with {CONFIG}, {MATRIX} "
             f"and {WORDS}, or the path of one file of word vectors"
         )
-    facts = {name: config.get(name) for name in ("words", "dim", "duplicates", "repaired")}
-    for name, value in facts.items():
-        if not isinstance(value, int):
+    for name in ("words", "dim", "duplicates", "repaired"):
+        if not isinstance(value := config.get(name), int):
             raise FormatError(
                 f"{path / CONFIG}: {name} is {value!r:.60}, expected a whole number; get the folder again"
             )
     for name in (WORDS, MATRIX):
         if name not in files.names:
             raise FormatError(f"{path / name}: missing; get the folder again")
-    *words, after = files.text(WORDS).split("\n")
-    if len(words) != facts["words"] or after:
-        raise FormatError(
-            f"{path / WORDS}: {len(words):,} whole lines{' and a part of one' if after else ''}, but {CONFIG} says "
-            f"{facts['words']:,} words; the file is damaged or cut off: get the folder again"
-        )
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            matrix = np.load(path / MATRIX, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # numpy raises almost anything on a damaged header
-        reason = str(error).partition("\n")[0]
-        raise FormatError(
-            f"{path / MATRIX}: cannot be read ({reason}); the file is damaged or cut off: get the folder again"
-        ) from error
-    if matrix.shape != (facts["words"], facts["dim"]) or matrix.dtype != np.dtype("<f4"):
-        raise FormatError(
-            f"{path / MATRIX}: {matrix.dtype} of shape {matrix.shape}, but {CONFIG} says float32 of shape "
-            f"({facts['words']}, {facts['dim']}); get the folder again"
-        )
+    words = _read_words(files, path / WORDS, config["words"])
+    matrix = _read_matrix(path / MATRIX, (config["words"], config["dim"]))
     try:
         return WordVectors(
             words[:limit],
             matrix[:limit],
             source=str(config.get("source")),
-            duplicates=int(config["duplicates"]),
-            repaired=int(config["repaired"]),
+            duplicates=config["duplicates"],
+            repaired=config["repaired"],
         )
     except InputError as error:
         raise FormatError(f"{path}: {error}; get the folder again") from error
+
+
+def _read_words(files: Files, path: Path, count: int) -> list[str]:
+    *words, after = files.text(WORDS).split("\n")
+    if len(words) != count or after:
+        raise FormatError(
+            f"{path}: {len(words):,} whole lines{' and a part of one' if after else ''}, but {CONFIG} says "
+            f"{count:,} words; the file is damaged or cut off: get the folder again"
+        )
+    return words
+
+
+def _read_matrix(path: Path, shape: tuple[int, int]) -> Vectors:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            matrix: Vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # numpy raises almost anything on a damaged header
+        reason = str(error).partition("\n")[0]
+        raise FormatError(
+            f"{path}: cannot be read ({reason}); the file is damaged or cut off: get the folder again"
+        ) from error
+    if matrix.shape != shape or matrix.dtype != np.dtype("<f4"):
+        raise FormatError(
+            f"{path}: {matrix.dtype} of shape {matrix.shape}, but {CONFIG} says float32 of shape "
+            f"({shape[0]}, {shape[1]}); get the folder again"
+        )
+    return matrix
 
 
 def write(vectors: WordVectors, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The bytes of a file, compressed or not, with the place where reading stands."""
+"""The bytes of a file, compressed or not, with the position in it."""
 
 import gzip
 import io
@@ -14,7 +14,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class Stream:
-    """Reads a file in order; gzip is told by its magic number.
+    """Reads a file in order; gzip is recognised by its magic number.
 
     Args:
         path: The file.
@@ -52,7 +52,7 @@ class Stream:
         return self._ahead[:size]
 
     def read(self, size: int = CHUNK) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most this many bytes; none at the end."""
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         data = data or self._take(size)
         self.offset += len(data)

@@ -22,17 +22,17 @@ class Header:
 
 
 class GrowingTable:
-    """Collects words and vectors; a word that stands twice keeps its first vector.
+    """Collects words and vectors; a word that comes twice keeps its first vector.
 
     Args:
         dim: D
         name: What to call the file in messages.
-        limit: Only so many words.
+        limit: Keep only this many words.
     """
 
     def __init__(self, dim: int, *, name: str, limit: int | None) -> None:
         self.lines = 0
-        """Words read, those that stand twice included."""
+        """Words read, those that come twice included."""
         self._name = name
         self._limit = limit
         self._ids: dict[str, int] = {}
@@ -69,7 +69,7 @@ class GrowingTable:
         if self._repaired > _MOST_REPAIRED * self.lines:
             raise FormatError(
                 f"{self._name}: {self._repaired:,} of {self.lines:,} words are not UTF-8; convert the file to UTF-8 "
-                "where it is in another encoding, or fetch it again"
+                "if it is in another encoding, or fetch it again"
             )
         self._matrix.resize((len(self._ids), self._matrix.shape[1]), refcheck=False)
         self._matrix.flags.writeable = False

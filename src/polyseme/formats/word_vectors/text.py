@@ -1,4 +1,4 @@
-"""GloVe, word2vec and fastText text: a word and its numbers a line, with or without a header."""
+"""GloVe, word2vec and fastText text: one word and its numbers per line, with or without a header."""
 
 import re
 from collections import Counter
@@ -39,13 +39,13 @@ def read(stream: Stream, head: bytes, header: Header | None, *, limit: int | Non
     """Read the lines after the header, if there is one.
 
     Args:
-        stream: The file, which stands at the first line of vectors.
+        stream: The file, read up to the first line of vectors.
         head: The bytes that follow.
-        header: What the first line said, where that was a header.
-        limit: Only so many words.
+        header: What the first line said, if it was a header.
+        limit: Read only this many words.
     """
     lines_before = 0 if header is None else 1
-    reader = _Reader(stream.name, _usual_dim(head, stream.name) if header is None else header.dim, header)
+    reader = _Reader(stream.name, _dim_without_header(head, stream.name) if header is None else header.dim, header)
     table = GrowingTable(reader.dim, name=stream.name, limit=limit)
     for first, lines in _blocks(stream, lines_before + 1):
         words, rows = reader.parse(lines, first)
@@ -120,7 +120,7 @@ class _Reader:
                         f"{self.dim} finite numbers {self._why}; {_TO_DO}"
                     )
         raise FormatError(
-            f"{self._name}:{first} and the lines after it: {otherwise}; expected {self.dim} numbers a line"
+            f"{self._name}:{first} and the lines after it: {otherwise}; expected {self.dim} numbers per line"
         )
 
     def _ragged(self, line: bytes, number: int) -> FormatError:
@@ -148,13 +148,20 @@ def _blocks(stream: Stream, number: int) -> Iterator[tuple[int, list[bytes]]]:
         yield number, [rest]
 
 
-def _usual_dim(head: bytes, name: str) -> int:
-    """How many numbers most of the first lines end in; of equals the fewest, since words may end in a number."""
+def usual_dim(head: bytes) -> int:
+    """How many numbers most of the first lines end in, 0 for none.
+
+    Of equally frequent ones the smallest, since words may end in a number.
+    """
     lines = head.split(b"\n", _LINES_TO_TELL)
     if len(lines) > 1:
         lines.pop()  # which may be cut
     counts = Counter(_numbers_at_end(line.split()[1:]) for line in lines if line.strip())
-    dim = min(counts, key=lambda count: (-counts[count], count), default=0)
+    return min(counts, key=lambda count: (-counts[count], count), default=0)
+
+
+def _dim_without_header(head: bytes, name: str) -> int:
+    dim = usual_dim(head)
     if not dim:
         raise FormatError(
             f"{name}: not word vectors: most of its first lines do not end in a number; expected GloVe or fastText "

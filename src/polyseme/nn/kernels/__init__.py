@@ -1,1 +1,1 @@
-"""Native kernels: C++ compiled on the machine it runs on, called on plain tensors; torch serves where they cannot."""
+"""Native kernels: C++ compiled on the machine it runs on and called on plain tensors; `nn.backend` says when."""

@@ -1,7 +1,8 @@
-"""Compiles the C++ beside this file once a machine, and loads it.
+"""Compiles the C++ sources in this folder once per machine, and loads the library.
 
-Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and torch computes instead; in
-float32 the same numbers.
+This is the one module of `polyseme.nn` that opens files: it reads the sources, keeps the compiled library in the user's
+cache folder and loads it from there. Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and
+torch computes instead, in float32 the same numbers.
 """
 
 import atexit
@@ -25,7 +26,7 @@ FLAGS = ("-O3", "-march=native", "-std=c++17", "-fPIC", "-pthread")
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The compiled kernels, or None where they cannot be had."""
+    """The compiled kernels, or None if there are none on this machine."""
     compiler = _compiler()
     if compiler is None or os.environ.get("POLYSEME_KERNELS") == "off":
         return None
@@ -70,7 +71,7 @@ def _compile(compiler: str, *arguments: str) -> None:
 
 
 def _processor() -> bytes:
-    """What -march=native depends on: a home folder may be shared by machines that differ."""
+    """What -march=native depends on: machines with different processors may share a home folder."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features"))).encode()

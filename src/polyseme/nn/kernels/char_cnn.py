@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.nn.first_derivative import once_differentiable
 from polyseme.nn.kernels.build import library
 from polyseme.nn.kernels.packed import pad, ready
-from polyseme.nn.once import once_differentiable
 
 
 class _Filters(ctypes.Structure):

@@ -32,7 +32,9 @@ class _Saved(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("gates", "cells", "emitted"))
 
 
-class _Gradients(ctypes.Structure):
+class Gradients(ctypes.Structure):
+    """What the backward kernel reads and writes for one direction; see lstm.h."""
+
     _fields_ = (
         ("projection", Matrix),
         ("recurrent", Matrix),
@@ -49,7 +51,7 @@ class Direction(ctypes.Structure):
         ("projection", Matrix),
         *((name, ctypes.c_void_p) for name in ("bias", "inputs", "outputs", "hidden", "cells")),
         ("saved", _Saved),
-        ("gradients", _Gradients),
+        ("gradients", Gradients),
     )
 
 
@@ -75,7 +77,7 @@ class Saved:
 
     @classmethod
     def room(cls, rows: int, hidden_dim: int, precision: Precision) -> "Saved":
-        """Space for so many packed rows."""
+        """Space for this many packed rows."""
         units, dtype = padded_units(hidden_dim), getattr(torch, precision)
         gates, emitted = torch.empty(rows, 4, units, dtype=dtype), torch.empty(rows, units, dtype=dtype)
         return cls(gates, torch.empty(rows, units), emitted)
@@ -95,7 +97,7 @@ class PackedLayer:
     Args:
         forward: The layer that runs from the first token.
         backward: The layer that runs from the last one.
-        precision: What to compute in; see `packed.available`.
+        precision: What to compute in; see `polyseme.nn.backend`.
     """
 
     def __init__(self, forward: ProjectedLstm, backward: ProjectedLstm, precision: Precision) -> None:
@@ -112,7 +114,7 @@ class PackedLayer:
             inputs: (N, I) packed rows of each direction.
             batch_sizes: Rows of each step.
             states: State before the first step.
-            saved: Space for what the backward pass needs, where there will be one.
+            saved: Space for what the backward pass needs, if there will be one.
 
         Returns:
             Outputs (N, P) and final states of each direction, as `ProjectedLstm.forward` gives them.
@@ -157,7 +159,7 @@ def new_job(layer: ProjectedLstm, batch_sizes: Tensor) -> Job:
 
 
 def starting_state(layer: ProjectedLstm, state: LstmState | None, rows: int) -> LstmState:
-    """A copy of the state that the kernel may write to; zeros where there is none."""
+    """A copy of the state that the kernel may write to; zeros if there is none."""
     if state is None:
         return torch.zeros(rows, layer.projection_dim), torch.zeros(rows, layer.hidden_dim)
     widths = layer.projection_dim, layer.hidden_dim

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.nn.first_derivative import once_differentiable
 from polyseme.nn.kernels.lstm import (
+    Gradients,
     PackedLayer,
     Pair,
     Saved,
@@ -18,13 +20,14 @@ from polyseme.nn.kernels.lstm import (
     starting_state,
 )
 from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad, ready
-from polyseme.nn.once import once_differentiable
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
-from polyseme.nn.versions import weights_version
+from polyseme.nn.weight_changes import weights_version
+
+Layers = tuple[ProjectedLstm, ProjectedLstm]
 
 
 def trained_layer(
-    layers: tuple[ProjectedLstm, ProjectedLstm],
+    layers: Layers,
     inputs: Pair,
     batch_sizes: Sequence[int],
     states: States,
@@ -51,7 +54,9 @@ class _Layer(torch.autograd.Function):
     """Inputs: two directions' rows, then (h, c) of each, then (weight_ih, weight_hh, weight_hr, bias) of each."""
 
     @staticmethod
-    def forward(ctx: Any, layers: Any, batch_sizes: Any, precision: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, layers: Layers, batch_sizes: tuple[int, ...], precision: Precision, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         inputs, states = (tensors[0], tensors[1]), ((tensors[2], tensors[3]), (tensors[4], tensors[5]))
         rooms = zip(inputs, layers, strict=True)
         saved = tuple(Saved.room(len(rows), layer.hidden_dim, precision) for rows, layer in rooms)
@@ -68,54 +73,77 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *given, ahead, back = ctx.saved_tensors
         inputs, states, outputs = given[:2], (given[2:4], given[4:6]), (ahead, back)
-        layers, precision = ctx.layers, ctx.precision
-        if ctx.version != weights_version(*layers):
+        if ctx.version != weights_version(*ctx.layers):
             raise RuntimeError("the LSTM's weights were changed between its forward and its backward pass")
-        job = new_job(layers[0], sizes := torch.tensor(ctx.batch_sizes, dtype=torch.int64))
+        job = new_job(ctx.layers[0], sizes := torch.tensor(ctx.batch_sizes, dtype=torch.int64))
         incoming = [ready(gradient) for gradient in gradients]
-        work = []  # everything the kernel holds a pointer to
-        for number, (place, layer) in enumerate(zip(job.directions, layers, strict=True)):
-            units = ctx.saved[number].cells.shape[1]
-            recurrent = pad(layer.weight_hh.detach().unflatten(0, (4, -1)), 1, lanes()).flatten(0, 1)  # (4 units, P)
-            matrices = (
-                pack_panels(layer.weight_hr.t(), column_order(layer.hidden_dim), precision),  # P to units
-                pack_panels(recurrent.t(), column_order(layer.projection_dim), precision),  # gates to P
+        work = [
+            _Work(layer, saved, len(rows), ctx.precision, incoming[2 + 2 * number : 4 + 2 * number], state[1])
+            for number, (layer, saved, rows, state) in enumerate(
+                zip(ctx.layers, ctx.saved, inputs, states, strict=True)
             )
-            rows = len(inputs[number])
-            dgates = torch.empty(rows, 4, units, dtype=getattr(torch, precision))
-            projected = torch.empty(rows, layer.projection_dim)
-            dhidden, dcells = (part.clone() for part in incoming[2 + 2 * number : 4 + 2 * number])
-            first_cells = ready(states[number][1])
-            place.outputs, place.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
-            slot = place.gradients
-            slot.projection, slot.recurrent = (matrix.pointers() for matrix in matrices)
-            slot.outputs, slot.gates, slot.projected = (t.data_ptr() for t in (incoming[number], dgates, projected))
-            slot.first_cells, slot.hidden, slot.cells = (t.data_ptr() for t in (first_cells, dhidden, dcells))
-            work.append((matrices, dgates, projected, dhidden, dcells, first_cells))
-        run(f"polyseme_lstm_backward_{precision}", job)
-        del sizes
+        ]
+        for number, (slot, one) in enumerate(zip(job.directions, work, strict=True)):
+            slot.outputs, slot.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
+            one.point(slot.gradients, incoming[number])
+        run(f"polyseme_lstm_backward_{ctx.precision}", job)
+        del sizes  # the kernel reads it until here
         rows_gradients: list[Tensor | None] = []
         state_gradients: list[Tensor | None] = []
         weight_gradients: list[Tensor | None] = []
-        for number, layer in enumerate(layers):
-            _, dgates, projected, dhidden, dcells, _ = work[number]
-            dgates = dgates[:, :, : layer.hidden_dim].flatten(1)  # (N, 4H)
-            before = _states_before(states[number][0], outputs[number], ctx.batch_sizes)  # (N, P)
-            emitted = ctx.saved[number].emitted[:, : layer.hidden_dim]
-            rows_gradients.append(
-                _product(dgates, layer.weight_ih.detach()) if ctx.needs_input_grad[3 + number] else None
-            )
-            state_gradients += [dhidden, dcells]  # autograd casts them to the state's own type
+        for number, (layer, one) in enumerate(zip(ctx.layers, work, strict=True)):
+            dgates = one.dgates[:, :, : layer.hidden_dim].flatten(1)  # (N, 4H)
+            wanted = ctx.needs_input_grad[3 + number]
+            rows_gradients.append(_product(dgates, layer.weight_ih.detach()) if wanted else None)
+            state_gradients += [one.dhidden, one.dcells]  # autograd casts them to the state's own type
             if any(ctx.needs_input_grad[9 + 4 * number : 13 + 4 * number]):
-                # One pass over the gates for both weights and the bias, whose input is always 1.
-                joined = torch.cat([inputs[number], before, torch.ones(len(before), 1)], dim=1)
-                widths = [inputs[number].shape[1], layer.projection_dim, 1]
-                from_input, recurrent, bias = _product(dgates.t(), joined).split(widths, dim=1)
-                projection = _product(projected.to(dgates.dtype).t(), emitted)
-                weight_gradients += [from_input.contiguous(), recurrent.contiguous(), projection, bias.squeeze(1)]
+                before = _states_before(states[number][0], outputs[number], ctx.batch_sizes)  # (N, P)
+                emitted = ctx.saved[number].emitted[:, : layer.hidden_dim]
+                weight_gradients += _weight_gradients(dgates, inputs[number], before, one.projected, emitted)
             else:
                 weight_gradients += [None] * 4
         return None, None, None, *rows_gradients, *state_gradients, *weight_gradients
+
+
+class _Work:
+    """Everything that the backward kernel holds a pointer to for one direction."""
+
+    def __init__(
+        self,
+        layer: ProjectedLstm,
+        saved: Saved,
+        rows: int,
+        precision: Precision,
+        final: Sequence[Tensor],
+        first_cells: Tensor,
+    ) -> None:
+        recurrent = pad(layer.weight_hh.detach().unflatten(0, (4, -1)), 1, lanes()).flatten(0, 1)  # (4 units, P)
+        self.projection = pack_panels(layer.weight_hr.t(), column_order(layer.hidden_dim), precision)  # P to units
+        self.recurrent = pack_panels(recurrent.t(), column_order(layer.projection_dim), precision)  # gates to P
+        self.dgates = torch.empty(rows, 4, saved.cells.shape[1], dtype=getattr(torch, precision))
+        self.projected = torch.empty(rows, layer.projection_dim)
+        self.dhidden, self.dcells = (part.clone() for part in final)
+        self.first_cells = ready(first_cells)
+
+    def point(self, slot: Gradients, incoming: Tensor) -> None:
+        """Tell the kernel where everything is."""
+        slot.projection, slot.recurrent = self.projection.pointers(), self.recurrent.pointers()
+        slot.outputs, slot.gates, slot.projected = (t.data_ptr() for t in (incoming, self.dgates, self.projected))
+        slot.first_cells, slot.hidden, slot.cells = (
+            t.data_ptr() for t in (self.first_cells, self.dhidden, self.dcells)
+        )
+
+
+def _weight_gradients(
+    dgates: Tensor, inputs: Tensor, before: Tensor, projected: Tensor, emitted: Tensor
+) -> list[Tensor | None]:
+    """The gradients of weight_ih, weight_hh, weight_hr and bias of one direction."""
+    # One pass over the gates for both weights and the bias, whose input is always 1.
+    joined = torch.cat([inputs, before, torch.ones(len(before), 1)], dim=1)
+    widths = [inputs.shape[1], before.shape[1], 1]
+    from_input, recurrent, bias = _product(dgates.t(), joined).split(widths, dim=1)
+    projection = _product(projected.to(dgates.dtype).t(), emitted)
+    return [from_input.contiguous(), recurrent.contiguous(), projection, bias.squeeze(1)]
 
 
 def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -> Tensor:

@@ -22,12 +22,6 @@ class Matrix(ctypes.Structure):
     _fields_ = (("panels", ctypes.c_void_p), ("scale", ctypes.c_void_p), ("shift", ctypes.c_void_p))
 
 
-def available(precision: Precision) -> bool:
-    """Whether the kernels were built here and this processor has the instructions for it."""
-    built = library()
-    return built is not None and bool(built.polyseme_precisions() >> PRECISIONS.index(precision) & 1)
-
-
 @dataclass(frozen=True)
 class Packed:
     """A weight matrix in the order the kernel reads it; see common.h."""

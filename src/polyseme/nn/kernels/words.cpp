@@ -32,6 +32,8 @@ struct DenseJob {
 
 constexpr int BLOCK = PANEL;
 
+// WINNERS: also say where each maximum was found. Then NaN wins, as in torch, so that training sees it.
+template <bool WINNERS>
 static void run_cnn(const CnnJob& job) {
     // A block's table for the characters in use stays in the cache while all words pass.
     share(int(job.threads), job.words, [&](int64_t first, int64_t last) {
@@ -53,7 +55,7 @@ static void run_cnn(const CnnJob& job) {
                     IVec where[4];
                     for (int v = 0; v < 4; ++v) {
                         best[v] = inside < windows ? padded[v] : splat(-INFINITY);
-                        where[v] = IVec{} + int32_t(inside);  // the first window of padding
+                        where[v] = IVec{} + int32_t(inside < windows ? inside : 0);  // the first window of padding
                     }
                     for (int64_t at = 0; at < inside; ++at) {
                         Vec sum[4] = {};
@@ -62,8 +64,13 @@ static void run_cnn(const CnnJob& job) {
                             for (int v = 0; v < 4; ++v) sum[v] += load(row + v * LANES);
                         }
                         for (int v = 0; v < 4; ++v) {
-                            where[v] = sum[v] > best[v] ? IVec{} + int32_t(at) : where[v];
-                            best[v] = sum[v] > best[v] ? sum[v] : best[v];
+                            if constexpr (WINNERS) {
+                                const auto wins = (sum[v] > best[v]) | (sum[v] != sum[v]);
+                                where[v] = wins ? IVec{} + int32_t(at) : where[v];
+                                best[v] = wins ? sum[v] : best[v];
+                            } else {
+                                best[v] = sum[v] > best[v] ? sum[v] : best[v];
+                            }
                         }
                     }
                     float values[BLOCK];
@@ -74,7 +81,7 @@ static void run_cnn(const CnnJob& job) {
                     }
                     float* out = job.features + word * job.dim + column;
                     const float* bias = job.bias + column;
-                    if (job.winners) {
+                    if constexpr (WINNERS) {
                         int16_t* winners = job.winners + word * job.dim + column;
                         for (int64_t i = 0; i < width; ++i) {
                             out[i] = values[i] + bias[i];
@@ -168,7 +175,7 @@ static void run_dense(const DenseJob& job) {
 }
 
 extern "C" {
-void polyseme_character_cnn(const CnnJob* job) { run_cnn(*job); }
+void polyseme_character_cnn(const CnnJob* job) { job->winners ? run_cnn<true>(*job) : run_cnn<false>(*job); }
 void polyseme_character_cnn_backward(const CnnJob* job) { run_cnn_backward(*job); }
 void polyseme_linear_float32(const DenseJob* job) { run_dense<Float32, false>(*job); }
 void polyseme_highway_float32(const DenseJob* job) { run_dense<Float32, true>(*job); }

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from polyseme.errors import InputError, MissingPart
+from polyseme.errors import InputError
 from polyseme.files.whole import JSON
 from polyseme.models.bilm import BiLM
 from polyseme.models.model import Model
@@ -156,13 +156,11 @@ def evaluate(
         >>> evaluate(open_model("english-small"), [["The", "river", "bank", "."]]).forward
         121.07...
     """
-    vocabulary, indexer = model.vocabulary, model.indexer
-    if model.bilm.softmax is None or vocabulary is None:
-        what = "softmax" if model.bilm.softmax is None else "vocabulary"
-        raise MissingPart(
-            f"the model ({model.config.source}) has no {what}, so it has no perplexity; give the file that holds it, "
-            "or train one with polyseme train --from"
-        )
+    indexer = model.indexer
+    _, vocabulary = model.output_layer(
+        consequence="it has no perplexity",
+        advice="give the file that holds it, or train one with polyseme train --from",
+    )
     bilm = model.to(device).bilm
     begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])
     tally = _Tally(bilm, vocabulary.unknown)

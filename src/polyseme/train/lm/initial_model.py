@@ -64,11 +64,11 @@ def continued_model(start: Model, vocabulary: Vocabulary, *, cutoffs: tuple[int,
     """A model with the weights of another one, and a new softmax where that has none for this vocabulary."""
     torch.manual_seed(seed)
     if start.bilm.softmax is not None and start.vocabulary is vocabulary:
-        config = start.config.model_copy(update={"source": "polyseme", "source_options": None})
+        config = start.bilm_config.model_copy(update={"source": "polyseme", "source_options": None})
         return Model(config, start.bilm, start.indexer, vocabulary)
     config = BiLMConfig.model_validate(
         {
-            **start.config.model_dump(),
+            **start.bilm_config.model_dump(),
             "vocabulary_size": len(vocabulary),
             "softmax_cutoffs": cutoffs,
             "source": "polyseme",

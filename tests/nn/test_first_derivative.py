@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from polyseme.models.encoders import LstmEncoder
+from polyseme.nn.backend import available
 from polyseme.nn.char_cnn import CharacterCnn
-from polyseme.nn.kernels.packed import available
 from polyseme.nn.packing import Packing
 from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax

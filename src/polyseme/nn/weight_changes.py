@@ -1,17 +1,17 @@
-"""Noticing that weights have changed, for whatever was computed from them before."""
+"""Noticing that weights have changed, so that what was computed from them before is computed again."""
 
 import torch
 from torch import Tensor, nn
 
-Version = tuple[tuple[int, int, int], ...]
+WeightsVersion = tuple[tuple[int, int, int], ...]
 
 _SAMPLE = 1024
 
 
-def weights_version(*modules: nn.Module) -> Version:
-    """Differs from before when a parameter was written to in place or replaced.
+def weights_version(*modules: nn.Module) -> WeightsVersion:
+    """A value that differs once a parameter has been replaced or written to in place.
 
-    Torch counts writes to a tensor, but its fused optimisers do not count theirs, so a sample of the bits is looked at.
+    Torch counts writes to a tensor, but not those of its fused optimisers, so a sample of the bits is compared as well.
     """
     return tuple(
         # Tensors made in inference mode carry no counter, and cannot be trained.

@@ -1,4 +1,4 @@
-"""Backward passes written by hand, which have no derivative themselves."""
+"""Backward passes written by hand, which cannot be differentiated again."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,7 +11,7 @@ Backward = Callable[..., tuple[Tensor | None, ...]]
 
 
 class _FirstDerivative(torch.autograd.Function):
-    """Passes a gradient on, and refuses to have one itself."""
+    """Passes a gradient on, and cannot be differentiated itself."""
 
     @staticmethod
     def forward(ctx: Any, gradient: Tensor) -> Tensor:
@@ -20,16 +20,16 @@ class _FirstDerivative(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
-            "second derivatives are asked for (create_graph=True) of a layer that has first ones alone; leave it out "
-            "of them, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off so that torch computes them"
+            "second derivatives are asked for (create_graph=True) of a layer that has first derivatives only; leave it "
+            "out, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off so that torch computes them"
         )
 
 
 def once_differentiable(backward: Backward) -> Backward:
     """Make differentiating a gradient again an error.
 
-    Torch's decorator of this name does so only where the gradient that came in has a derivative; otherwise what comes
-    out counts as a constant, and a penalty on it silently does nothing.
+    Torch's decorator of this name does so only if the incoming gradient has a derivative; otherwise the result counts
+    as a constant, and a penalty on it silently does nothing.
     """
 
     @wraps(backward)

@@ -1,0 +1,50 @@
+"""Which way a computation goes: through the compiled kernels or through torch.
+
+Every layer that has a kernel asks here, and so does whoever wants to know beforehand how fast a precision will be.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from polyseme.nn.kernels.build import library
+from polyseme.nn.kernels.packed import PRECISIONS, Precision
+
+Backend = Literal["kernels", "torch"]
+
+
+def available(precision: Precision) -> bool:
+    """Whether the kernels were built here and this processor has the instructions for this precision."""
+    built = library()
+    return built is not None and bool(built.polyseme_precisions() >> PRECISIONS.index(precision) & 1)
+
+
+def choose_backend(
+    precision: Precision,
+    *,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    gradients: bool = False,
+) -> Backend:
+    """The backend for a computation.
+
+    Args:
+        precision: The number type of the matrix products.
+        device: Where the weights are; the kernels run on the CPU only.
+        dtype: The number type of the weights; the kernels read float32 only.
+        gradients: Whether the result is differentiated; 8-bit integers have no backward kernel.
+    """
+    suitable = device.type == "cpu" and dtype == torch.float32 and not (gradients and precision == "int8")
+    return "kernels" if suitable and available(precision) else "torch"
+
+
+def backend_for(weights: Iterable[Tensor], precision: Precision, *, gradients: bool = False) -> Backend:
+    """The backend for a computation with these weights: the kernels only if they can read every one of them."""
+    kinds = {(weight.device, weight.dtype) for weight in weights}
+    serve = all(
+        choose_backend(precision, device=device, dtype=dtype, gradients=gradients) == "kernels"
+        for device, dtype in kinds
+    )
+    return "kernels" if serve else "torch"
