@@ -36,9 +36,10 @@ class Elmo(nn.Module):
         stateful: Carry state from batch to batch, as the original software does.
 
     Example:
-        >>> elmo = Elmo(open_model("english-small"), dropout=0)  # doctest: +SKIP
-        >>> elmo(elmo.ids([["The", "river", "bank"]])).vectors[0].shape  # doctest: +SKIP
-        torch.Size([1, 3, 512])
+        >>> from polyseme.formats.detect import open_model
+        >>> elmo = Elmo(open_model("english-small"), dropout=0)
+        >>> elmo(elmo.ids([["The", "river", "bank"]])).vectors[0].shape
+        torch.Size([1, 3, 256])
     """
 
     def __init__(
