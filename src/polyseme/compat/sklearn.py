@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from polyseme.embed.embedder import Embedder, Pool
+from polyseme.embed.choices import Pool
+from polyseme.embed.embedder import Embedder
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.load import load
 from polyseme.errors import InputError, MissingPart

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from polyseme.embed.choices import POOLS, Pool
 from polyseme.embed.language_model import LanguageModel, Substitute
 from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.word_cache import WordCache
@@ -28,7 +28,6 @@ from polyseme.text.batching import checked, windows
 from polyseme.text.characters import Ids
 
 Vectors = NDArray[np.float32]
-Pool = Literal["mean", "max"]
 
 
 class Embedder:
@@ -115,6 +114,10 @@ class Embedder:
         """As `embed`, but lazily: reads a little ahead and holds a bounded number of tokens."""
         check_choice(layers, self.layers)
         return self._stream_stateful(sentences, layers) if self.stateful else self._stream(sentences, layers)
+
+    def fingerprint(self) -> str:
+        """A short checksum: sources with the same one give the same vectors."""
+        return self.model.fingerprint()
 
     def forget_state(self) -> None:
         """Begin anew when stateful."""
@@ -254,10 +257,15 @@ def check_position(sentence: Sequence[str], position: int) -> None:
         raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
 
 
+def check_pool(pool: Pool) -> None:
+    """Refuse an unknown way to make one vector per sentence."""
+    if pool not in POOLS:
+        raise InputError(f"unknown pool {pool!r}; expected {' or '.join(map(repr, POOLS))}")
+
+
 def pool_tokens(vectors: Vectors, pool: Pool) -> Vectors:
     """One vector of the tokens' vectors: (T, D) to (D,), zeros where there is no token."""
-    if pool not in ("mean", "max"):
-        raise InputError(f"unknown pool {pool!r}; expected 'mean' or 'max'")
+    check_pool(pool)
     if not len(vectors):
         return np.zeros(vectors.shape[1], dtype=np.float32)
     pooled: Vectors = vectors.mean(axis=0) if pool == "mean" else vectors.max(axis=0)
