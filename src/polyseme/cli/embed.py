@@ -23,7 +23,7 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.progress import watching
+from polyseme.cli.progress import shown
 from polyseme.embed.choices import NumberType, Pool
 
 
@@ -98,7 +98,7 @@ def embed(
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
-    with watching(progress) as watcher:
+    with shown(progress) as watcher:
         result = embed_corpus(
             embedder,
             corpus,

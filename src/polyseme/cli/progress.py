@@ -15,7 +15,7 @@ Advance = Callable[[int, float | None], None]
 
 
 @contextmanager
-def watching(kind: ProgressKind) -> Iterator[Watcher]:
+def shown(kind: ProgressKind) -> Iterator[Watcher]:
     """Show a job on standard error; if it is interrupted, leave with one line and the exit code of the signal."""
     try:
         with open_watcher(kind, sys.stderr) as watcher:
@@ -28,7 +28,7 @@ def watching(kind: ProgressKind) -> Iterator[Watcher]:
 @contextmanager
 def counting_tokens(kind: ProgressKind, stage: str) -> Iterator[Advance]:
     """Show a job that reports the tokens it has done through a function."""
-    with watching(kind) as watcher:
+    with shown(kind) as watcher:
         yield TokenCounter(watcher, stage).add
 
 

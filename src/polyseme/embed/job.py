@@ -4,7 +4,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from polyseme.errors import InputError, Interrupted
 from polyseme.files.interrupt import Interruption, interruptible
 from polyseme.files.whole import JSON
 from polyseme.nn.scalar_mix import ScalarMix
-from polyseme.progress import Figure, TokenCounter, Watcher, default_watcher
+from polyseme.progress import Figure, TokenCounter, Watcher, watching
 from polyseme.text.corpus import Corpus, HeldSentences, Sentence
 
 
@@ -100,7 +100,7 @@ def embed_corpus(
     _check(source, text, choice, pool, resume=resume)
     begun = time.monotonic()
     path = Path(output)
-    with nullcontext(watcher) if watcher is not None else default_watcher() as shown, interruptible() as interrupted:
+    with watching(watcher) as shown, interruptible() as interrupted:
         writer = open_writer(
             path,
             settings=_settings(source, text, choice, pool),

@@ -6,8 +6,8 @@
         for number, vectors in enumerate(interrupted.each(computed)):
             store(vectors)  # never broken off
 
-or, in a loop that looks for itself, ``if interrupted(): ...``. A second signal has its usual effect, so that a job that
-does not come to its end can still be stopped.
+or, in a loop that looks for itself, ``if interrupted(): ...``. A second signal has its usual effect, so that a job
+which does not come to its end can still be stopped.
 """
 
 import contextlib
