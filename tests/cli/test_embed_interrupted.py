@@ -1,6 +1,7 @@
 """``polyseme embed`` that is killed, stopped by a signal, or started twice."""
 
 import json
+import os
 import random
 import re
 import signal
@@ -15,16 +16,29 @@ import pytest
 from conftest import GOLDEN, Run, refused
 from writer_cases import SUFFIXES, read
 
-TWO = GOLDEN / "allennlp" / "two_layers"
-COUNT = 4000
+from polyseme.embed.job import embed_corpus
+from polyseme.embed.load import load
+from polyseme.embed.writers import VectorWriter
+from polyseme.text.corpus import Corpus
 
-# Small parts, so that a short run has many; handlers as in a terminal, whatever this process was started with.
+TWO = GOLDEN / "allennlp" / "two_layers"
+COUNT = 1200
+
+# Small parts, so that a short run has many; handlers as in a terminal, whatever this process was started with. With a
+# file to wait for, the run does not end before that is there.
 SCRIPT = """
-import signal
+import os, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 from polyseme.embed.writers import opening
-opening.open_writer.__kwdefaults__["part_bytes"] = 1 << 16
+opening.open_writer.__kwdefaults__["part_bytes"] = 1 << 15
+from polyseme.embed.writers.writer import VectorWriter
+join = VectorWriter._join
+def wait_and_join(self):
+    while (wanted := os.environ.get("WAIT_FOR")) and not os.path.exists(wanted):
+        time.sleep(0.01)
+    join(self)
+VectorWriter._join = wait_and_join
 from polyseme.cli.main import main
 main()
 """
@@ -37,23 +51,21 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def start(text: Path, output: Path, *options: str) -> "subprocess.Popen[str]":
-    arguments = ["embed", str(text), "-m", str(TWO), "-o", str(output), "--layers", "top", "--batch-tokens", "64"]
-    command = [sys.executable, "-c", SCRIPT, *arguments, *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def arguments(text: Path, output: Path) -> list[str]:
+    return ["embed", str(text), "-m", str(TWO), "-o", str(output), "--layers", "top", "--batch-tokens", "128"]
 
 
-def finish(text: Path, output: Path, *options: str) -> str:
-    with start(text, output, *options) as process:
-        _, messages = process.communicate()
-    assert process.returncode == 0, messages
-    return messages
+def start(text: Path, output: Path, *options: str, wait_for: Path | None = None) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", SCRIPT, *arguments(text, output), *options]
+    environment = {**os.environ, "WAIT_FOR": str(wait_for or "")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def wait_for_parts(process: "subprocess.Popen[str]", output: Path, count: int) -> None:
     folder = Path(f"{output}.partial")
     while len(list(folder.glob("part-*"))) < count:
         assert process.poll() is None
+        time.sleep(0.002)
 
 
 def same(one: Path, other: Path) -> None:
@@ -65,11 +77,13 @@ def same(one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_kills_at_any_moment_end_in_the_file_of_an_unbroken_run(tmp_path: Path, text: Path, suffix: str) -> None:
+def test_kills_at_any_moment_end_in_the_file_of_an_unbroken_run(
+    run: Callable[..., Run], tmp_path: Path, text: Path, suffix: str
+) -> None:
     output, whole = tmp_path / f"out{suffix}", tmp_path / f"whole{suffix}"
-    finish(text, whole)
+    embed_corpus(load(TWO, batch_tokens=128), Corpus([text]), whole, layers="top")
     chance = random.Random(suffix)
-    for parts in (1, 4, 9):
+    for parts in (1, 6):
         with start(text, output, "--resume") as process:
             wait_for_parts(process, output, parts)
             time.sleep(chance.uniform(0, 0.05))
@@ -77,14 +91,19 @@ def test_kills_at_any_moment_end_in_the_file_of_an_unbroken_run(tmp_path: Path, 
             process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert not output.exists()
-    assert re.search(r"continuing after [\d,]+ sentences", finish(text, output, "--resume"))
+    resumed = run(*arguments(text, output), "--resume")
+    assert resumed.code == 0
+    assert re.search(r"continuing after [\d,]+ sentences", resumed.err)
     same(output, whole)
     assert {path.name for path in tmp_path.iterdir()} == {output.name, whole.name, text.name}
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stores_what_is_done(tmp_path: Path, text: Path, suffix: str, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "number"), [(".npz", signal.SIGINT), (".h5", signal.SIGTERM), (".parquet", signal.SIGINT)]
+)
+def test_a_signal_stores_what_is_done(
+    run: Callable[..., Run], tmp_path: Path, text: Path, suffix: str, number: signal.Signals
+) -> None:
     output = tmp_path / f"out{suffix}"
     with start(text, output) as process:
         wait_for_parts(process, output, 2)
@@ -101,38 +120,40 @@ def test_a_signal_stores_what_is_done(tmp_path: Path, text: Path, suffix: str, n
     stored = int(match[1].replace(",", ""))
     stops = [int(path.stem.split("-")[2]) for path in Path(f"{output}.partial").glob("part-*")]
     assert max(stops) == stored
-    assert f"continuing after {stored:,} sentences" in finish(text, output, "--resume")
+    resumed = run(*arguments(text, output), "--resume")
+    assert resumed.code == 0
+    assert f"continuing after {stored:,} sentences" in resumed.err
     assert len(read(output, "one layer", COUNT)) == COUNT
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_of_two_processes_one_is_refused_and_the_other_is_complete(tmp_path: Path, text: Path, suffix: str) -> None:
-    """Both start at once, or the second one later; with and without --resume."""
-    for attempt, (delay, options) in enumerate(((0.0, ()), (0.3, ("--resume",)))):
-        output = tmp_path / f"out{attempt}{suffix}"
-        first = start(text, output)
-        time.sleep(delay)
-        second = start(text, output, *options)
-        ends = [process.communicate()[1] for process in (first, second)]
-        codes = [process.returncode for process in (first, second)]
-        assert sorted(codes) == [0, 2], ends
-        winner, loser = (first, 1) if codes[0] == 0 else (second, 0)
-        assert ends[loser] == (
-            f"polyseme: {output}: is being written by process {winner.pid}; wait until it is done, or give another "
-            "name for the output\n"
-        )
-        assert len(read(output, "one layer", COUNT)) == COUNT
-        assert not list(tmp_path.glob(".*"))
-        assert not list(tmp_path.glob("*.lock"))
+@pytest.mark.parametrize(("suffix", "resume"), [(".npz", False), (".h5", True), (".parquet", False)])
+def test_of_two_processes_one_is_refused_and_the_other_is_complete(
+    tmp_path: Path, text: Path, suffix: str, resume: bool
+) -> None:
+    """Both start at once; neither can end before the other has tried."""
+    output, go = tmp_path / f"out{suffix}", tmp_path / "go"
+    both = [start(text, output, *(["--resume"] if resume else []), wait_for=go) for _ in range(2)]
+    while all(process.poll() is None for process in both):
+        time.sleep(0.01)
+    go.touch()
+    messages = {process.pid: process.communicate()[1] for process in both}
+    refused_one, complete = sorted(both, key=lambda process: -process.returncode)
+    assert [refused_one.returncode, complete.returncode] == [2, 0], messages
+    assert messages[refused_one.pid] == (
+        f"polyseme: {output}: is being written by process {complete.pid}; wait until it is done, or give another "
+        "name for the output\n"
+    )
+    assert len(read(output, "one layer", COUNT)) == COUNT
+    assert {path.name for path in tmp_path.iterdir()} == {output.name, text.name, go.name}
 
 
 @pytest.mark.parametrize("content", [b"", b'{"format": "polyseme-run", "ki', b'{"kind": 3}', b"[]", b"[" * 100_000])
 def test_a_damaged_record_gets_one_line(run: Callable[..., Run], tmp_path: Path, text: Path, content: bytes) -> None:
     output = tmp_path / "out.npz"
-    with start(text, output) as process:
-        wait_for_parts(process, output, 1)
-        process.kill()
-        process.communicate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VectorWriter, "_join", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            embed_corpus(load(TWO), Corpus([text]), output, layers="top")
     record = tmp_path / "out.npz.partial" / "run.json"
     record.write_bytes(content)
     done = run("embed", text, "-m", TWO, "-o", output, "--layers", "top", "--resume")
