@@ -45,7 +45,7 @@ class TestEmbed:
         result = run("embed", lines, "-m", TWO, "-o", tmp_path / "out.h5")
         assert result.code == 0
         assert result.out == ""
-        assert "4 sentences, 7 tokens" in result.err
+        assert f"{tmp_path / 'out.h5'}: 4 sentences, 7 tokens, seconds " in result.err
         with h5py.File(tmp_path / "out.h5") as file:
             assert json.loads(file["sentence_to_index"][0])["漢字 and 😀"] == "3"
             for number, wanted in enumerate(expected()):
@@ -123,7 +123,7 @@ class TestEmbed:
         process.wait()
         assert not output.exists()
         again = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "going on after" in again.stderr
+        assert "continuing after" in again.stderr
         chosen = range(0, len(sentences), 997)
         whole = polyseme.load(TWO).embed([sentences[number].split() for number in chosen], layers="top")
         with np.load(output) as stored:
@@ -152,8 +152,11 @@ class TestEmbed:
             (["-o", "out.csv"], "out.csv: the suffix is '.csv', expected one of .npz, .h5, .hdf5, .parquet"),
             (["-o", "out.npz", "--layers", "7"], "unknown layer 7; expected one of 0, 1, 2"),
             (["-o", "out.npz", "--layers", "last"], "unknown layer 'last'"),
-            (["-o", "out.npz", "--layers", "all", "--pool", "mean"], "--pool gives one vector of one layer or mix"),
-            (["-o", "nowhere/out.npz"], "there is no folder"),
+            (
+                ["-o", "out.npz", "--layers", "all", "--pool", "mean"],
+                "one vector per sentence is made of one layer or mix",
+            ),
+            (["-o", "nowhere/out.npz"], "nowhere: no such folder to write out.npz into; create it first"),
             (["-o", "out.npz", "--stateful", "--resume"], "--resume cannot bring back the state"),
             (["-o", "out.npz", "-m", "missing"], "missing: no such file or folder"),
             (["-o", "out.npz", "--device", "toaster"], "device 'toaster'"),
@@ -192,12 +195,12 @@ class TestEmbed:
         (tmp_path / "late.jsonl").write_text('["a"]\n' * 5000 + "3\n")
         done = run("embed", tmp_path / "late.jsonl", *output)
         refused(done, "late.jsonl:5001: 3 where a list")
-        refused(done, f"what was done before is in {tmp_path / 'out.npz.partial'}: remove it to begin anew")
+        refused(done, f"what was done before is in {tmp_path / 'out.npz.partial'}: delete this folder to")
 
     def test_a_pipe_cannot_be_resumed(self, run: Command, tmp_path: Path) -> None:
         refused(run("embed", "-", "-m", TWO, "-o", tmp_path / "out.npz", "--resume"), "standard input: is a pipe, and")
 
-    def test_an_interrupt_says_how_to_go_on(
+    def test_an_interrupt_says_how_to_continue(
         self, run: Command, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         whole = polyseme.Embedder.stream
@@ -213,14 +216,16 @@ class TestEmbed:
             patch.setattr(polyseme.Embedder, "stream", stopped)
             result = run(*arguments)
         assert result.code == 130
-        assert "interrupted; what was done is in" in result.err
-        assert "go on with --resume" in result.err
-        went_on = run(*arguments).err
-        assert "going on after 1 sentences" in went_on
-        assert "3 more sentences, 4 tokens in " in went_on
-        assert went_on.endswith(", 4 sentences in all\n")
-        (tmp_path / "out.npz").unlink()
-        assert "out.npz.partial: nothing is there to resume; beginning anew" in run(*arguments).err
+        output = tmp_path / "out.npz"
+        assert result.err.splitlines()[-1] == (
+            f"polyseme: {output}: interrupted; 1 sentence stored in {output}.partial; continue with --resume"
+        )
+        continued = run(*arguments).err
+        assert f"{output}: continuing after 1 sentence\n" in continued
+        assert f"{output}: 3 sentences, 4 tokens, seconds " in continued
+        assert continued.endswith(", 4 sentences in all\n")
+        output.unlink()
+        assert "out.npz.partial: there is nothing to resume; starting from the beginning" in run(*arguments).err
 
     def test_an_output_among_the_input(self, run: Command, lines: Path, tmp_path: Path) -> None:
         refused(run("embed", tmp_path, "-m", TWO, "-o", tmp_path / "out.npz"), "where it would be read as text")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import GOLDEN, Command, refused
 
-from polyseme.cli import progress
+from polyseme.progress import lines
 
 MODEL = GOLDEN / "allennlp" / "two_layers"
 TAGS = {"The": "DET", "river": "NOUN", "bank": "NOUN", "runs": "VERB", "slowly": "ADV"}
@@ -15,7 +15,7 @@ TAGS = {"The": "DET", "river": "NOUN", "bank": "NOUN", "runs": "VERB", "slowly":
 
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", math.inf)  # however slow the machine
+    monkeypatch.setattr(lines, "SECONDS", math.inf)  # however slow the machine
 
 
 @pytest.fixture

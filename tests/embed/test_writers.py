@@ -133,7 +133,7 @@ def test_hdf5_index_too_long_for_hdf5_loses_nothing(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("part_bytes", [ONE_PART, MANY_PARTS])
-def test_parquet_has_a_row_a_token(tmp_path: Path, part_bytes: int) -> None:
+def test_parquet_has_one_row_per_token(tmp_path: Path, part_bytes: int) -> None:
     records = [record(number) for number in range(11)]
     records[10] = Record(["x", "\ud800"], np.zeros((3, 2, 8)), name=None)
     table = pq.read_table(write(tmp_path / "out.parquet", records, part_bytes=part_bytes))
@@ -154,7 +154,7 @@ def test_parquet_has_a_row_a_token(tmp_path: Path, part_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("part_bytes", [ONE_PART, MANY_PARTS])
-def test_parquet_has_a_row_a_sentence_for_one_vector_each(tmp_path: Path, part_bytes: int) -> None:
+def test_parquet_has_one_row_per_sentence_for_one_vector_each(tmp_path: Path, part_bytes: int) -> None:
     records = [record(number, "one vector") for number in range(11)]
     table = pq.read_table(write(tmp_path / "out.parquet", records, part_bytes=part_bytes))
     assert table.column_names == ["sentence", "name", "text", "tokens", "vector"]

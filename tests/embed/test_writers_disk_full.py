@@ -58,7 +58,7 @@ def test_a_part_that_does_not_fit(tmp_path: Path, suffix: str) -> None:
         "free some space and run again with --resume"
     )
     names = sorted(each.name for each in (tmp_path / f"out{suffix}.partial").iterdir())
-    assert names == [*(f"part-{n:08}-{n + 1:08}{suffix}" for n in range(3)), "settings.json"]
+    assert names == [*(f"part-{n:08}-{n + 1:08}{suffix}" for n in range(3)), "run.json"]
     assert h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE) == 0
     finish(path, expected_done=3, count=6, width=LARGE)
 
@@ -82,7 +82,7 @@ def test_parts_that_fit_but_not_the_joined_file(tmp_path: Path, suffix: str) -> 
         "free some space and run again with --resume"
     )
     assert not path.exists()
-    assert not list(Path(f"{path}.partial").glob("*.tmp"))
+    assert not list(Path(f"{path}.partial").glob(".*.tmp"))
     assert h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE) == 0
     finish(path, expected_done=9, count=9, width=LARGE)
 

@@ -10,8 +10,9 @@ import pytest
 from writer_cases import SETTINGS, SUFFIXES, read, record, same
 
 from polyseme.embed.writers import Record, VectorWriter, open_writer
-from polyseme.embed.writers.partial import JSON, PartialFolder
-from polyseme.errors import InputError, OutputError
+from polyseme.errors import FormatError, InputError, OutputError
+from polyseme.files.whole import JSON
+from polyseme.files.work_folder import WorkFolder
 
 
 class StopError(Exception):
@@ -68,8 +69,8 @@ def test_an_interrupt_while_a_part_is_written_loses_nothing(
     real, interrupts = os.fsync, [KeyboardInterrupt()]
 
     def fsync(descriptor: int) -> None:
-        names = {each.suffix for each in sorted(tmp_path.glob("*.partial/part-*"))[2:]}
-        if names == {".tmp"} and interrupts:
+        parts, temporaries = (list(tmp_path.glob(f"*.partial/{name}")) for name in ("part-*", ".part-*.tmp"))
+        if len(parts) == 2 and temporaries and interrupts:
             raise interrupts.pop()
         real(descriptor)
 
@@ -90,15 +91,12 @@ def test_an_interrupt_while_parts_are_joined_loses_nothing(
     writer = start(path)
     for number in range(30):
         writer.write(record(number))
-    real = PartialFolder.move
 
-    def move(self: PartialFolder, source: Path, target: Path) -> None:
-        if target == path:
-            raise KeyboardInterrupt
-        real(self, source, target)
+    def install(self: WorkFolder, source: Path) -> None:
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(PartialFolder, "move", move)
+        patch.setattr(WorkFolder, "install", install)
         with pytest.raises(KeyboardInterrupt):
             writer.close()
     assert not path.exists()
@@ -129,9 +127,9 @@ def test_resume_with_nothing_to_resume_starts_at_the_beginning(tmp_path: Path) -
     finish(tmp_path / "out.h5", expected_done=0)
 
 
-def test_a_folder_without_its_settings_starts_at_the_beginning(tmp_path: Path) -> None:
+def test_a_folder_without_its_record_starts_at_the_beginning(tmp_path: Path) -> None:
     (tmp_path / "out.h5.partial").mkdir()
-    (tmp_path / "out.h5.partial" / "settings.json.tmp").write_text('{"mod')
+    (tmp_path / "out.h5.partial" / ".run.json.0123abcd.tmp").write_text('{"mod')
     finish(tmp_path / "out.h5", expected_done=0)
 
 
@@ -141,13 +139,15 @@ def test_temporaries_and_parts_after_a_gap_are_dropped(tmp_path: Path, suffix: s
     write_until_stopped(start(path), 20)
     folder = tmp_path / f"out{suffix}.partial"
     parts = sorted(folder.glob("part-*"))
-    (folder / f"part-00000020-00000030{suffix}.tmp").write_bytes(b"half a part")
-    (folder / f"out{suffix}.tmp").write_bytes(b"half a file")
+    (folder / f".part-00000020-00000030{suffix}.0123abcd.tmp").write_bytes(b"half a part")
+    (folder / f".out{suffix}.4567abcd.tmp").write_bytes(b"half a file")
     parts[2].unlink()
     writer = start(path, resume=True)
-    assert writer.done == int(parts[1].stem.split("-")[2])
-    assert sorted(each.name for each in folder.iterdir()) == sorted([*(p.name for p in parts[:2]), "settings.json"])
-    finish(path, expected_done=writer.done)
+    done = int(parts[1].stem.split("-")[2])
+    assert writer.done == done
+    assert sorted(each.name for each in folder.iterdir()) == sorted([*(p.name for p in parts[:2]), "run.json"])
+    write_until_stopped(writer, done)
+    finish(path, expected_done=done)
 
 
 def test_an_existing_file_is_replaced_only_on_request_and_only_at_the_end(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_an_existing_file_is_replaced_only_on_request_and_only_at_the_end(tmp_pa
     path.write_bytes(b"old")
     with pytest.raises(InputError) as caught:
         start(path)
-    assert str(caught.value) == f"{path}: exists already; choose another name or use --overwrite"
+    assert str(caught.value) == f"{path}: exists already; give another name, or replace it with --overwrite"
     with open_writer(path, settings={}, overwrite=True) as writer:
         writer.write(record(1))
         assert path.read_bytes() == b"old"
@@ -171,18 +171,18 @@ def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             open_writer(path, settings=SETTINGS, overwrite=overwrite)
         assert str(caught.value) == (
-            f"{path}.partial: holds the results of an interrupted run; continue it with --resume, or delete the folder"
+            f"{path}.partial: holds the work of an interrupted run; continue it with --resume, or delete this folder"
         )
     finish(path, expected_done=5)
 
 
 CHANGES: list[tuple[Callable[[dict[str, object]], object], str]] = [
-    (lambda settings: settings.update(model="large"), 'model was "tiny" in the interrupted run and is "large" now'),
-    (lambda settings: settings.pop("layers"), 'layers was ["top"] in the interrupted run and is not set now'),
-    (lambda settings: settings.update(pool="mean"), 'pool was not set in the interrupted run and is "mean" now'),
+    (lambda settings: settings.update(model="large"), 'model was "tiny" in the interrupted run and is "large" here'),
+    (lambda settings: settings.pop("layers"), 'layers was ["top"] in the interrupted run and is not set here'),
+    (lambda settings: settings.update(pool="mean"), 'pool was not set in the interrupted run and is "mean" here'),
     (
         lambda settings: settings.update(dtype="float16"),
-        'dtype was "float32" in the interrupted run and is "float16" now',
+        'dtype was "float32" in the interrupted run and is "float16" here',
     ),
 ]
 
@@ -210,35 +210,50 @@ def test_other_settings_are_refused_by_name(
     with pytest.raises(InputError) as caught:
         opened(changed)
     assert str(caught.value) == (
-        f"{path}.partial/settings.json: {message}; use the settings of the interrupted run, "
-        f"or delete {path}.partial to start anew"
+        f"{path}.partial: {message}; resume with the settings of the interrupted run, "
+        "or delete this folder to begin again"
     )
     assert before == {each.name: each.read_bytes() for each in Path(f"{path}.partial").iterdir()}
-    assert opened(settings | {"options": {"b": None, "a": 1}}).done == 2
+    with opened(settings | {"options": {"b": None, "a": 1}}) as writer:
+        assert writer.done == 2
 
 
-@pytest.mark.parametrize("content", [None, "{", "[1, 2]"])
-def test_parts_without_readable_settings_are_refused(tmp_path: Path, content: str | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "missing"),
+        ("", "cannot be read, empty or damaged"),
+        ('{"format": "polyseme-run", "kind"', "cannot be read, empty or damaged"),
+        ("[1, 2]", "holds a list where a JSON object is expected"),
+        ('{"kind": "embed", "settings": "all"}', "settings: should be a valid dictionary, got 'all'"),
+        ('{"kind": 3, "settings": {}}', "kind: should be a valid string, got 3"),
+        ("[" * 100_000, "cannot be read, empty or damaged"),
+        ('{"kind": "embed", "settings": {"a":' + "[" * 100_000, "cannot be read, empty or damaged"),
+    ],
+)
+def test_parts_without_a_readable_record_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "out.npz"
     write_until_stopped(start(path), 5)
-    stored = tmp_path / "out.npz.partial" / "settings.json"
+    stored = tmp_path / "out.npz.partial" / "run.json"
     stored.unlink() if content is None else stored.write_text(content)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(FormatError) as caught:
         start(path, resume=True)
-    assert str(caught.value).startswith(f"{stored}: cannot be read (")
-    assert str(caught.value).endswith(f"delete {path}.partial to start anew")
+    assert str(caught.value).startswith(f"{stored}: {message}")
+    assert str(caught.value).endswith(f"delete {path}.partial to begin again")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_name_that_is_not_unicode_is_kept(tmp_path: Path) -> None:
     settings = {"text": [os.fsdecode(b"caf\xe9.txt"), "漢字.txt"]}
     write_until_stopped(open_writer(tmp_path / "out.npz", settings=settings), 2)
-    assert open_writer(tmp_path / "out.npz", settings=settings, resume=True).done == 2
+    with open_writer(tmp_path / "out.npz", settings=settings, resume=True) as writer:
+        assert writer.done == 2
 
 
 def test_settings_are_stored_readably(tmp_path: Path) -> None:
     with open_writer(tmp_path / "out.npz", settings={"input": "语料.txt"}, dtype="float16"):
-        text = (tmp_path / "out.npz.partial" / "settings.json").read_text("utf-8")
-    assert json.loads(text) == {"input": "语料.txt", "dtype": "float16"}
+        text = (tmp_path / "out.npz.partial" / "run.json").read_text("utf-8")
+    assert json.loads(text)["settings"] == {"input": "语料.txt", "dtype": "float16"}
     assert "语料.txt" in text
 
 
@@ -246,7 +261,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "out.npz"
     with pytest.raises(InputError) as caught:
         start(path)
-    assert str(caught.value) == f"{path}: there is no folder {path.parent}; create it first"
+    assert str(caught.value) == f"{path.parent}: no such folder to write out.npz into; create it first"
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
@@ -257,14 +272,14 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def mkdir(self: Path) -> None:
+    def mkdir(self: Path, **options: object) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     path = tmp_path / "out.npz"
     with pytest.raises(OutputError) as caught:
         start(path)
-    assert str(caught.value) == f"{path}.partial: Permission denied; nothing was stored: put that right and run again"
+    assert str(caught.value) == f"{path}.partial: cannot be created (Permission denied); nothing was stored"
 
 
 def test_what_is_buffered_is_bounded_for_tiny_sentences(tmp_path: Path) -> None:
@@ -292,6 +307,6 @@ def test_of_many_files_the_one_that_changed_is_named(tmp_path: Path) -> None:
     changed: list[list[JSON]] = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
     with pytest.raises(InputError) as caught:
         open_writer(out, settings={"text": changed}, resume=True)
-    assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] now' in str(
+    assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] here' in str(
         caught.value
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import InputError, OutputError
+from polyseme.files import lock
 from polyseme.files.lock import locked
 
 HOLD = """
@@ -92,3 +93,14 @@ while got < 30:
 """
     processes = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path)]) for _ in range(4)]
     assert [process.wait() for process in processes] == [0] * 4
+
+
+def test_a_process_that_has_just_taken_the_lock_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the holder is written a moment after the lock is taken."""
+    output = tmp_path / "out"
+    with locked(output):
+        signed = (tmp_path / "out.lock").read_bytes()
+        (tmp_path / "out.lock").write_bytes(b"")
+        monkeypatch.setattr(lock.time, "sleep", lambda _: (tmp_path / "out.lock").write_bytes(signed))
+        with pytest.raises(OutputError, match=f"process {os.getpid()}"), locked(output):
+            pass

@@ -142,3 +142,18 @@ def test_a_folder_of_which_only_the_name_was_made_is_begun_again(tmp_path: Path)
     work_path(tmp_path / "out").mkdir()
     with opened(tmp_path / "out") as work:
         assert not work.resumed
+
+
+def test_a_marker_of_an_installation_that_did_not_happen_is_not_believed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "out") as work, monkeypatch.context() as patch:
+        patch.setattr(work_folder, "rename", lambda source, target: None)
+        patch.setattr(WorkFolder, "remove", lambda self: None)
+        (work.path / "joined").write_text("whole")
+        work.install(work.path / "joined")
+    opened(tmp_path / "out", resume=True).close()
+    # The file gets the name now, as if another one had been given its number by the system.
+    (tmp_path / "out.partial" / "joined").rename(tmp_path / "out")
+    with pytest.raises(InputError, match="exists already"):
+        opened(tmp_path / "out", resume=True)

@@ -140,3 +140,25 @@ def test_a_notebook_draws_a_bar_after_a_second(now: list[float], monkeypatch: py
 def test_figures_read_well() -> None:
     assert figures.shown_figures({"task": "ner", "F1": 0.91234}) == "task ner, F1 0.9123"
     assert figures.shown_time(float("inf")) == "?"
+
+
+def test_the_last_step_of_a_stage_is_always_written(now: list[float]) -> None:
+    stream = io.StringIO()
+    with open_watcher("json", stream) as watcher:
+        counter = TokenCounter(watcher, "reading")
+        for _ in range(50):
+            counter.add(1, 1.0)  # a short text is read at once
+        watcher.begin("writing")
+    records = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [record["event"] for record in records] == ["begin", "step", "step", "begin", "end"]
+    assert [record["figures"]["tokens"] for record in records[1:3]] == [1, 50]
+    assert records[2]["stage"] == "reading"
+
+
+def test_results_printed_while_a_bar_is_drawn_stay_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = Terminal()
+    with open_watcher("bar", stream) as watcher:
+        watcher.begin("scoring")
+        print("a result")  # noqa: T201
+    assert capsys.readouterr().out == "a result\n"
+    assert "a result" not in stream.getvalue()

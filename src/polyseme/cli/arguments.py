@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.errors import InputError
+from polyseme.progress import ProgressKind
 
 if TYPE_CHECKING:
     from polyseme.models.model import ModelPath
@@ -84,6 +85,12 @@ ModelOption = Annotated[
 ]
 PrecisionOption = Annotated[
     PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
+]
+ProgressOption = Annotated[
+    ProgressKind,
+    typer.Option(
+        "--progress", help="How to show progress: a bar, plain lines or JSON lines; auto is a bar on a terminal."
+    ),
 ]
 DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
 

@@ -14,13 +14,14 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionChoice,
     PrecisionOption,
+    ProgressOption,
     ReaderChoice,
     TokenizeOption,
     model_path,
     open_corpus,
 )
 from polyseme.cli.columns import padded
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import counting_tokens
 from polyseme.errors import InputError
 
 
@@ -55,6 +56,7 @@ def change(
     precision: PrecisionOption = PrecisionChoice.float32,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Print how much words differ in use between two texts, the most changed first.
@@ -90,7 +92,7 @@ def change(
             raise InputError("texts need a model to embed them with; give one with -m, or two indexes")
         texts = [open_corpus([text], reader, tokenize, dictionary) for text in (old, new)]
         embedder = load(model_path(model, options), precision=precision.value, device=device)
-        with progress(f"embedding {old} and {new}") as advance:
+        with counting_tokens(progress, f"embedding {old} and {new}") as advance:
             found = change_of_texts(
                 embedder, *texts, words=words, least=least, most=most, layers=parse_choice(layers), advance=advance
             )

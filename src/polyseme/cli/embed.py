@@ -1,11 +1,6 @@
 """``polyseme embed``: text in, a file of vectors out."""
 
 import json
-import time
-from collections import deque
-from collections.abc import Iterator
-from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +14,7 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionChoice,
     PrecisionOption,
+    ProgressOption,
     ReaderChoice,
     TokenizerChoice,
     VocabularyFile,
@@ -27,22 +23,8 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.progress import progress, resumable
-from polyseme.errors import InputError
-
-
-class PoolChoice(StrEnum):
-    """How tokens make one vector a sentence."""
-
-    mean = "mean"
-    max = "max"
-
-
-class NumberType(StrEnum):
-    """The numbers in the file."""
-
-    float32 = "float32"
-    float16 = "float16"
+from polyseme.cli.progress import shown
+from polyseme.embed.choices import NumberType, Pool
 
 
 def embed(
@@ -56,9 +38,14 @@ def embed(
     ],
     layers: Annotated[
         str | None,
-        typer.Option(help="all, mean, top or a layer's number. [default: all; mean with --pool]", show_default=False),
+        typer.Option(
+            help="all, mean, top or the number of a layer. [default: all; mean with --pool]", show_default=False
+        ),
     ] = None,
-    pool: Annotated[PoolChoice | None, typer.Option(help="One vector a sentence instead of one a token.")] = None,
+    pool: Annotated[
+        Pool | None,
+        typer.Option(help="One vector per sentence, the mean or maximum over its tokens, instead of one per token."),
+    ] = None,
     tokenize: Annotated[
         TokenizerChoice | None,
         typer.Option(
@@ -69,8 +56,8 @@ def embed(
     reader: Annotated[
         ReaderChoice, typer.Option("--format", help="The layout of the input; auto goes by the file's suffix.")
     ] = ReaderChoice.auto,
-    dtype: Annotated[NumberType, typer.Option(help="The numbers in the file.")] = NumberType.float32,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    dtype: Annotated[NumberType, typer.Option(help="The numbers in the file.")] = "float32",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue where an interrupted run stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
     sentence_index: Annotated[
         bool, typer.Option(help="In .h5, store which sentence has which number (sentence_to_index).")
@@ -84,30 +71,24 @@ def embed(
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
-    """Embed text: every token's vectors, or one vector a sentence, into a file.
+    """Embed text: write the vectors of every token, or one vector per sentence, into a file.
 
-    The input is plain text (one tokenised sentence a line, or raw text with --tokenize), CoNLL-U, JSON lines or FASTA,
-    each also as .gz. Memory does not grow with the input, and an interrupted run goes on with --resume.
+    The input is plain text (one tokenised sentence per line, or raw text with --tokenize), CoNLL-U, JSON lines or
+    FASTA, each also as .gz. Memory does not grow with the input. Work is stored at least every minute and when the run
+    is stopped by Ctrl-C or SIGTERM; --resume continues it.
 
     Example: polyseme embed novel.txt --tokenize en -m elmo.zip -o novel.parquet --layers mean
     """
-    from polyseme.embed.layers import check_choice, parse_choice
+    from polyseme.embed.job import embed_corpus
+    from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
-    from polyseme.embed.source import pool_tokens
-    from polyseme.embed.writers import Record, open_writer
-    from polyseme.text.corpus import Sentence
 
-    if stateful and resume:
-        raise InputError("--resume cannot bring back the state that --stateful carries; leave one of them out")
     check_outside(output, text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
-    if resume:
-        corpus.check_resumable()
-    choice = parse_choice(layers or ("mean" if pool else "all"))
-    if pool and choice == "all":
-        raise InputError("--pool gives one vector of one layer or mix; choose --layers mean, top or a layer's number")
+    choice = None if layers is None else parse_choice(layers)
     embedder = load(
         model_path(model, options),
         vocabulary=vocabulary,
@@ -117,60 +98,19 @@ def embed(
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
-    check_choice(choice, embedder.layers)
-    settings = {
-        "model": embedder.fingerprint(),
-        "text": corpus.facts(),
-        "format": reader.value,
-        "tokenize": tokenize.value if tokenize else None,
-        "dictionary": str(corpus.dictionary) if corpus.dictionary else None,
-        "layers": str(choice),
-        "pool": pool.value if pool else None,
-        "stateful": stateful,
-        "precision": precision.value,
-    }
-    begun = time.monotonic()
-    sentences = tokens = 0
-    waiting: deque[tuple[Sentence, float | None]] = deque()  # read, but their vectors are not computed yet
-
-    with (
-        resumable(output, resume=resume),
-        open_writer(
+    with shown(progress) as watcher:
+        result = embed_corpus(
+            embedder,
+            corpus,
             output,
-            settings=settings,
-            dtype=dtype.value,
+            layers=choice,
+            pool=pool,
+            dtype=dtype,
             resume=resume,
             overwrite=overwrite,
             sentence_index=sentence_index,
-        ) as writer,
-        progress(f"embedding {corpus}") as advance,
-    ):
-        if writer.done:
-            typer.echo(f"{output}: going on after {writer.done:,} sentences", err=True)
-
-        def token_lists() -> Iterator[list[str]]:
-            for sentence in islice(corpus.nonempty(), writer.done, None):
-                waiting.append((sentence, corpus.share_read()))
-                yield sentence.tokens
-
-        for vectors in embedder.stream(token_lists(), layers=choice):
-            sentence, share = waiting.popleft()
-            row = pool_tokens(vectors, pool.value) if pool else vectors
-            writer.write(Record(sentence.tokens, row, sentence.name))
-            sentences += 1
-            tokens += len(sentence.tokens)
-            advance(len(sentence.tokens), share)
-    tell_repairs(corpus)
-    seconds = time.monotonic() - begun
-    if as_json:
-        facts = {"output": str(output), "sentences": sentences, "tokens": tokens, "seconds": round(seconds, 3)}
-        facts["sentences_before"] = writer.done
-        facts |= {"layers": str(choice), "dim": embedder.dim, "replaced": corpus.repairs.invalid + corpus.repairs.nulls}
-        typer.echo(json.dumps(facts))
-    else:
-        more, whole = ("more ", f", {writer.done + sentences:,} sentences in all") if writer.done else ("", "")
-        typer.echo(
-            f"{output}: {sentences:,} {more}sentences, {tokens:,} tokens in {seconds:,.1f} s "
-            f"({tokens / seconds:,.0f} tokens/s){whole}",
-            err=True,
+            watcher=watcher,
         )
+    tell_repairs(corpus)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))

@@ -12,6 +12,7 @@ from polyseme.cli.arguments import (
     JsonFlag,
     ModelArgument,
     OptionsFile,
+    ProgressOption,
     ReaderChoice,
     SoftmaxFile,
     TextArgument,
@@ -21,7 +22,7 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import counting_tokens
 
 
 def evaluate(
@@ -34,6 +35,7 @@ def evaluate(
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Measure the perplexity of a text: forward, backward and average, always of the full softmax.
@@ -48,7 +50,7 @@ def evaluate(
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    with progress(f"evaluating {corpus}") as advance:
+    with counting_tokens(progress, f"evaluating {corpus}") as advance:
 
         def sentences() -> Iterator[list[str]]:
             for sentence in corpus.nonempty():

@@ -17,6 +17,7 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionChoice,
     PrecisionOption,
+    ProgressOption,
     ReaderChoice,
     TextArgument,
     TokenizeOption,
@@ -26,7 +27,7 @@ from polyseme.cli.arguments import (
     query_model,
     tell_repairs,
 )
-from polyseme.cli.progress import progress, resumable
+from polyseme.cli.progress import counting_tokens, resumable
 from polyseme.errors import InputError
 
 IndexArgument = Annotated[
@@ -79,6 +80,7 @@ def index(
     precision: PrecisionOption = PrecisionChoice.float32,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Store every occurrence of a corpus as a vector, to be searched by meaning.
@@ -93,7 +95,7 @@ def index(
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
-    with resumable(output, resume=resume), progress(f"indexing {corpus}") as advance:
+    with resumable(output, resume=resume), counting_tokens(progress, f"indexing {corpus}") as advance:
         built = OccurrenceIndex.build(
             embedder,
             corpus,

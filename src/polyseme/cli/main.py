@@ -26,7 +26,7 @@ from polyseme.cli import (
 from polyseme.cli.settings_options import SettingsCommand
 from polyseme.errors import PolysemeError
 
-# Typer carries a copy of click; this is the one place where its base class for wrong usage can be had from outside.
+# Typer contains a copy of click, and does not export its base class for wrong usage; this is how to get at it.
 _UsageError: Any = typer.BadParameter.__base__
 app = typer.Typer(
     name="polyseme",
@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # in "rich" the word in brackets would be taken for a colour, and vanish
+    rich_markup_mode="markdown",  # "rich" would take a word in brackets for a colour and drop it
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("embed")(embed.embed)
@@ -62,20 +62,20 @@ def _version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Contextual word vectors (ELMo) that anyone can load, run and look into."""
 
 
 def main() -> None:
-    """Run a command; leave with 0, or with 2 and one clear line."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # what an old terminal cannot show is escaped
+    """Run a command; the exit code is 0, or 2 after one line that says what is wrong."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # escape what an old terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
-        if not (message := error.format_message().rstrip(".")):  # nothing was asked, and help was given
+        if not (message := error.format_message().rstrip(".")):  # no command was given, and the help was printed
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
         _leave(f"{message}{_got(error)}; see {command} --help")
@@ -83,14 +83,14 @@ def main() -> None:
         sys.exit(130)
     except PolysemeError as error:
         _leave(str(error))
-    except OSError as error:  # a path that the system refuses: a name too long, a folder closed to us
+    except OSError as error:  # a path that the system refuses: a name too long, a folder without permission
         _leave(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         _leave("not enough memory; try a smaller --batch-tokens, or a machine with more")
 
 
 def _got(error: Any) -> str:
-    """What was given for the option that an error is about, where the message does not say."""
+    """The value of the option that an error is about, if the message does not contain it."""
     options = getattr(getattr(error, "param", None), "opts", ())
     for one, after in pairwise(sys.argv):
         if one in options and after not in error.format_message():

@@ -14,9 +14,10 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionChoice,
     PrecisionOption,
+    ProgressOption,
     model_path,
 )
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import counting_tokens
 
 
 def probe(
@@ -36,6 +37,7 @@ def probe(
     precision: PrecisionOption = PrecisionChoice.float32,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Measure how well a linear classifier reads a word's label from its vector, layer by layer.
@@ -54,7 +56,7 @@ def probe(
         plots.check_path(plot)
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
-    with progress(f"probing {column}") as advance:
+    with counting_tokens(progress, f"probing {column}") as advance:
         result = measure(embedder, train, test, column, most=most, advance=advance)
     seconds = time.monotonic() - begun
     notes = [*result.repairs]

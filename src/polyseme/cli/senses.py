@@ -15,11 +15,12 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionChoice,
     PrecisionOption,
+    ProgressOption,
     model_path,
     query_model,
 )
 from polyseme.cli.index import QueryModel
-from polyseme.cli.progress import progress
+from polyseme.cli.progress import counting_tokens
 
 app = typer.Typer(help="Find the senses of a word in a text, or measure how well a model tells senses apart.")
 
@@ -109,6 +110,7 @@ def evaluate(
     precision: PrecisionOption = PrecisionChoice.float32,
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Measure how well each layer tells senses apart: the nearest average vector of a sense, by cosine.
@@ -128,7 +130,7 @@ def evaluate(
 
     embedder = load(model_path(model, options), precision=precision.value, device=device)
     begun = time.monotonic()
-    with progress("learning senses") as advance:
+    with counting_tokens(progress, "learning senses") as advance:
         found = evaluate_senses(embedder, train, test, sense_index=sense_index, advance=advance)
     seconds = time.monotonic() - begun
     if as_json:

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from polyseme.embed.choices import Pool
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.load import load
-from polyseme.embed.source import Pool, VectorSource
+from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError, MissingPart
 from polyseme.models.model import ModelPath
 from polyseme.text.batching import checked

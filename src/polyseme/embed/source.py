@@ -7,18 +7,18 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.embed.choices import POOLS, Pool
 from polyseme.embed.layers import LayerChoice
 from polyseme.errors import InputError
 from polyseme.models.model import ModelPath
 from polyseme.nn.kernels.packed import Precision
 
 Vectors = NDArray[np.float32]
-Pool = Literal["mean", "max"]
 Item = TypeVar("Item")
 
 
@@ -108,12 +108,17 @@ class VectorSource(ABC):
 
 def pool_tokens(vectors: Vectors, pool: Pool) -> Vectors:
     """One vector from the vectors of the tokens: (T, D) to (D,), zeros if there is no token."""
-    if pool not in ("mean", "max"):
-        raise InputError(f"unknown pool {pool!r}; expected 'mean' or 'max'")
+    check_pool(pool)
     if not len(vectors):
         return np.zeros(vectors.shape[1], dtype=np.float32)
     pooled: Vectors = vectors.mean(axis=0) if pool == "mean" else vectors.max(axis=0)
     return pooled
+
+
+def check_pool(pool: Pool) -> None:
+    """Refuse an unknown way to make one vector per sentence."""
+    if pool not in POOLS:
+        raise InputError(f"unknown pool {pool!r}; expected {' or '.join(map(repr, POOLS))}")
 
 
 def check_position(sentence: Sequence[str], position: int) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -22,6 +23,7 @@ else:
     import fcntl
 
 SUFFIX = ".lock"
+_TRIES, _PAUSE = 50, 0.01  # to read the name of a process that takes the lock at the same moment
 _BEYOND = 1 << 20  # Windows locks a range of bytes, which nobody may read then: one after the end of the file
 
 
@@ -102,10 +104,13 @@ def _sign(file: IO[bytes]) -> None:
 
 def _holder(file: IO[bytes]) -> str:
     """Who holds a lock, as a message names it."""
-    try:
-        file.seek(0)
-        found = json.loads(file.read(4096))
-        process, host = int(found["process"]), str(found["host"])
-    except (OSError, ValueError, KeyError, TypeError):  # it has not signed yet
-        return "another process"
-    return f"process {process}" if host == socket.gethostname() else f"process {process} on {host}"
+    for _ in range(_TRIES):
+        try:
+            file.seek(0)
+            found = json.loads(file.read(4096))
+            process, host = int(found["process"]), str(found["host"])
+        except (OSError, ValueError, KeyError, TypeError):  # it took the lock a moment ago and has not signed yet
+            time.sleep(_PAUSE)
+            continue
+        return f"process {process}" if host == socket.gethostname() else f"process {process} on {host}"
+    return "another process"

@@ -154,6 +154,8 @@ class WorkFolder:
             self.complete = True
             self.remove()
             return
+        # The file it names may be gone by now, and the system gives its number to another one.
+        (self.path / _INSTALLING).unlink(missing_ok=True)
         self.resumed = True
         if stored.settings != record.settings:
             write_json(self.path / RUN, record.model_dump(), indent=1)

@@ -20,7 +20,8 @@ class TerminalBar(Watcher):
             TaskProgressColumn(),
             TextColumn("{task.fields[figures]}", markup=False),
         )
-        self._bar = Progress(*columns, console=Console(file=stream), transient=True)
+        # Results go to standard output while the bar is drawn; rich would print them where the bar is.
+        self._bar = Progress(*columns, console=Console(file=stream), transient=True, redirect_stdout=False)
         self._task = self._bar.add_task("", total=None, figures="", visible=False)
         self._clock = Clock()
         self._bar.start()

@@ -52,8 +52,8 @@ class PlainLines(Watcher):
 class JsonLines(Watcher):
     """Writes one JSON object per line: ``event`` is begin, step, result, note or end.
 
-    A step comes at most once a second, except the last of a stage; ``seconds`` count from the beginning of the stage,
-    and ``seconds_left`` is null until it can be told.
+    A step comes at most once a second, and the last one of a stage always; ``seconds`` count from the beginning of the
+    stage, and ``seconds_left`` is null until it can be told.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -61,20 +61,29 @@ class JsonLines(Watcher):
         self._stage = ""
         self._clock = Clock()
         self._written = 0.0
+        self._held: dict[str, object] | None = None  # a step that came too soon after the last
 
     def begin(self, stage: str) -> None:
         """See `Watcher`."""
-        self._stage, self._clock, self._written = stage, Clock(), 0.0
         self._write({"event": "begin", "stage": stage})
+        self._stage, self._clock, self._written = stage, Clock(), 0.0
 
     def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
         """See `Watcher`."""
         left = self._clock.left(share)
-        if time.monotonic() - self._written < 1.0 and share != 1.0:
-            return
-        self._written = time.monotonic()
         times = {"seconds": round(self._clock.seconds(), 3), "seconds_left": None if left is None else round(left, 1)}
-        self._write({"event": "step", "stage": self._stage, "share": share, **times, "figures": dict(figures)})
+        step: dict[str, object] = {
+            "event": "step",
+            "stage": self._stage,
+            "share": share,
+            **times,
+            "figures": dict(figures),
+        }
+        if time.monotonic() - self._written < 1.0:
+            self._held = step
+            return
+        self._written, self._held = time.monotonic(), None
+        self._write(step)
 
     def result(self, what: str, figures: Mapping[str, Figure]) -> None:
         """See `Watcher`."""
@@ -89,5 +98,7 @@ class JsonLines(Watcher):
         self._write({"event": "end"})
 
     def _write(self, record: Mapping[str, object]) -> None:
-        self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        for one in (record,) if self._held is None else (self._held, record):
+            self._stream.write(json.dumps(one, ensure_ascii=False) + "\n")
+        self._held = None
         self._stream.flush()

@@ -6,8 +6,9 @@
         for sentence, vectors in islice(embedded, writer.done, None):
             writer.write(Record(sentence, vectors))
 
-The suffix chooses the format; each is described in its own module: `npz`, `hdf5`, `parquet`. While a run lasts, its
-results live in `OUT.partial/` (see `partial`).
+The suffix chooses the format; each is described in its own module: `npz`, `hdf5`, `parquet`. Until the file is whole,
+results are in `OUT.partial/`: `run.json` (see `polyseme.files.work_folder`) and the parts `part-FIRST-STOP` with the
+suffix of OUT, each a whole file of that format with the sentences FIRST to STOP - 1.
 """
 
 from polyseme.embed.writers.base import Record

@@ -1,12 +1,17 @@
 """What the writer and the formats tell each other. Shapes: L layers, T tokens, D dim, S sentences."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from polyseme.errors import FormatError
+from polyseme.files.whole import reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +20,7 @@ class Record:
 
     Attributes:
         tokens: The sentence, T strings.
-        vectors: (L, T, D) all layers, (T, D) one layer or a mix of them, or (D,) one vector for the sentence.
+        vectors: (L, T, D) for all layers, (T, D) for one layer or a mix, or (D,) for one vector per sentence.
         name: What the input calls the sentence: a FASTA identifier, a CoNLL-U `sent_id`.
     """
 
@@ -26,22 +31,61 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A whole file of the sentences `first` to `stop - 1`."""
+    """A whole file with the sentences `first` to `stop - 1`."""
 
     first: int
     stop: int
     path: Path
 
+    @classmethod
+    def within(cls, folder: Path, first: int, stop: int, suffix: str) -> "Part":
+        """The part of these sentences in a work folder, which need not exist yet."""
+        return cls(first, stop, folder / f"part-{first:08}-{stop:08}{suffix}")
+
+
+def stored_parts(folder: Path, suffix: str) -> list[Part]:
+    """The parts in a work folder that follow each other from sentence 0 on.
+
+    A part after a gap is deleted: its sentences are going to be computed again.
+    """
+    pattern = re.compile(rf"part-(\d{{8,}})-(\d{{8,}}){re.escape(suffix)}")
+    matches = (pattern.fullmatch(path.name) for path in folder.iterdir())
+    parts: list[Part] = []
+    for first, stop in sorted((int(match[1]), int(match[2])) for match in matches if match):
+        part = Part.within(folder, first, stop, suffix)
+        if first == (parts[-1].stop if parts else 0):
+            parts.append(part)
+        else:
+            part.path.unlink()
+    return parts
+
+
+@contextmanager
+def reading(part: Part) -> Iterator[None]:
+    """Name a part that turns out to be damaged while it is read.
+
+    Raises:
+        FormatError: With the advice to delete it, so that its sentences are computed again.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:  # the disk, not what is on it
+            raise
+        raise FormatError(
+            f"{part.path}: damaged ({reason(error)}); delete this file and run again with --resume"
+        ) from error
+
 
 class Format(Protocol):
-    """A kind of file. Both methods write a new file at `path` and leave its name and its safety to the caller."""
+    """A file format. Both methods write a new file at `path`; the caller makes sure that it is whole and flushed."""
 
     @property
     def single_part_is_whole(self) -> bool:
-        """Whether a run's only part is, as it stands, the file that `merge` would make of it."""
+        """Whether the only part of a run is already the file that `merge` would make of it."""
 
     def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
-        """Write a few records, at least one, as a file of its own; `first` is the number of the first."""
+        """Write some records, at least one, as a file of their own; `first` is the number of the first."""
 
     def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Write one file of all parts, which may be none, holding no more than one part in memory."""
+        """Write one file with all parts, which may be none, holding no more than one part in memory."""

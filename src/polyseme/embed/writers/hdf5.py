@@ -1,14 +1,14 @@
-"""HDF5 as AllenNLP's `elmo` command writes it: one dataset a sentence, named by its number.
+"""HDF5 as AllenNLP's `elmo` command writes it: one dataset per sentence, named by its number.
 
 A dataset is (L, T, D), (T, D) or (D,). `sentence_to_index`, shape (1,), holds the JSON object {text: number as a
-string}, where the text is the tokens joined by spaces; of equal sentences the last counts. If the input names its
+string}, where the text is the tokens joined by spaces; for equal sentences the last one counts. If the input names its
 sentences, `name_to_index` holds {name: number as a string} in the same way::
 
     with h5py.File("out.h5") as file:
         number = json.loads(file["name_to_index"][0])["P12345"]
         vectors = file[number][()]
 
-The JSON text can hold a key more than once; readers take the last, as `json.loads` does.
+The JSON text can hold a key more than once; `json.loads` and most other readers take the last.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import h5py
 
-from polyseme.embed.writers.base import Part, Record
+from polyseme.embed.writers.base import Part, Record, reading
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -38,7 +38,7 @@ class Hdf5Format:
 
     @property
     def single_part_is_whole(self) -> bool:
-        """Whether the texts that a part holds are wanted."""
+        """Whether the joined file holds `sentence_to_index`, as every part does."""
         return self.sentence_index
 
     def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
@@ -59,7 +59,7 @@ class Hdf5Format:
             if len(names := _join_json(parts, _NAMES)) > len("{}"):
                 _write_text(file, _NAMES, names)
             for part in parts:
-                with h5py.File(part.path) as source:
+                with reading(part), h5py.File(part.path) as source:
                     for number in range(part.first, part.stop):
                         key = str(number).encode()
                         h5py.h5o.copy(source.id, key, file.id, key)
@@ -68,9 +68,9 @@ class Hdf5Format:
 
 
 class _Disk(io.FileIO):
-    """A file that remembers its first failed write and lets HDF5 believe in it and all that follow.
+    """A file that remembers its first failed write and reports success to HDF5 for it and all that follow.
 
-    HDF5 cannot close a file while writes to it fail: it would stay open, with its space, until the process ends.
+    HDF5 cannot close a file while writes to it fail: it would stay open, and keep its space, until the process ends.
     """
 
     error: OSError | None = None
@@ -95,7 +95,7 @@ class _Disk(io.FileIO):
 
 @contextlib.contextmanager
 def _create(path: Path) -> Iterator[tuple[h5py.File, _Disk]]:
-    """Open a new HDF5 file; on leaving, raise what went wrong on the disk rather than what HDF5 made of it."""
+    """Open a new HDF5 file; at the end of the block raise the error of the disk rather than what HDF5 made of it."""
     with _Disk(path, "w+") as disk:
         try:
             with h5py.File(disk, "w") as file:
@@ -116,11 +116,11 @@ def _to_json(numbers: Mapping[str, int]) -> bytes:
 
 
 def _join_json(parts: Sequence[Part], name: str) -> bytes:
-    """Join the JSON objects of the parts to one, as text: a dict of all sentences would not fit in memory."""
+    """One JSON object from those of the parts, joined as text: a dict of all sentences might not fit in memory."""
     joined = io.BytesIO()
     joined.write(b"{")
     for part in parts:
-        with h5py.File(part.path) as source:
+        with reading(part), h5py.File(part.path) as source:
             if name in source:
                 joined.write(b", " if joined.tell() > 1 else b"")
                 joined.write(source[name][0][1:-1])

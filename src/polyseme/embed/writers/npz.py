@@ -1,12 +1,12 @@
 """NumPy's `.npz`: a zip of arrays, not compressed, read with `np.load`.
 
-Vectors for every token: one array a sentence, named by its number, (L, T, D) or (T, D)::
+Vectors for every token: one array per sentence, named by its number, (L, T, D) or (T, D)::
 
     arrays = np.load("out.npz")
     arrays["0"]
 
-One vector a sentence: a single array `vectors` (S, D). Tokens and names are not stored. A run of no sentences makes an
-archive of no arrays.
+One vector per sentence: a single array `vectors` (S, D). Tokens and names are not stored. A run without sentences makes
+an archive without arrays.
 """
 
 import io
@@ -20,10 +20,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.embed.writers.base import Part, Record
+from polyseme.embed.writers.base import Part, Record, reading
 
 _ALL_VECTORS = "vectors.npy"
-# Fields of the zip format end here; larger numbers go to its 64-bit fields (APPNOTE.TXT 4.3.9, 4.5.3).
+# The largest numbers in plain fields of the zip format; larger ones need its 64-bit fields (APPNOTE.TXT 4.3.9, 4.5.3).
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _CHUNK = 1 << 20
 
@@ -64,14 +64,14 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _holds_one_array(part: Part) -> bool:
-    with zipfile.ZipFile(part.path) as archive:
+    with reading(part), zipfile.ZipFile(part.path) as archive:
         return archive.namelist() == [_ALL_VECTORS]
 
 
 def _merge_rows(path: Path, parts: Sequence[Part]) -> None:
     with zipfile.ZipFile(path, "w") as archive, archive.open(_entry(_ALL_VECTORS), "w", force_zip64=True) as target:
         for part in parts:
-            with zipfile.ZipFile(part.path) as piece, piece.open(_ALL_VECTORS) as source:
+            with reading(part), zipfile.ZipFile(part.path) as piece, piece.open(_ALL_VECTORS) as source:
                 np.lib.format.read_magic(source)
                 (_, dim), fortran_order, dtype = np.lib.format.read_array_header_1_0(source)
                 if part.first == 0:
@@ -85,7 +85,7 @@ def _merge_rows(path: Path, parts: Sequence[Part]) -> None:
 
 
 def _merge_entries(path: Path, parts: Sequence[Part]) -> None:
-    """Join archives without unpacking: their entries as they are, then one directory with the entries' new places.
+    """Join archives without unpacking them: their entries as they are, then one directory of all entries.
 
     `zipfile` would hold the whole directory in memory until the end.
     """
@@ -93,7 +93,7 @@ def _merge_entries(path: Path, parts: Sequence[Part]) -> None:
         starts = []
         for part in parts:
             starts.append(target.tell())
-            with zipfile.ZipFile(part.path) as archive, part.path.open("rb") as source:
+            with reading(part), zipfile.ZipFile(part.path) as archive, part.path.open("rb") as source:
                 _copy(source, target, archive.start_dir)
         directory, count = target.tell(), 0
         for part, start in zip(parts, starts, strict=True):
@@ -104,7 +104,7 @@ def _merge_entries(path: Path, parts: Sequence[Part]) -> None:
 
 
 def _entries(part: Part) -> Iterator[zipfile.ZipInfo]:
-    with zipfile.ZipFile(part.path) as archive:
+    with reading(part), zipfile.ZipFile(part.path) as archive:
         yield from archive.infolist()
 
 
@@ -134,7 +134,7 @@ def _directory_entry(info: zipfile.ZipInfo, offset: int) -> bytes:
 
 
 def _end(directory: int, size: int, count: int) -> bytes:
-    """Give the records that close an archive: where its directory is, how long, and of how many entries."""
+    """The records at the end of an archive: where its directory is, how long it is, and how many entries it has."""
     wide = b""
     if directory >= _MAX_32 or size >= _MAX_32 or count >= _MAX_16:
         wide = struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, directory)

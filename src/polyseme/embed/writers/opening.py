@@ -1,46 +1,51 @@
-"""Opening a writer: the format by its suffix, and what may stand in the way."""
+"""Opening a writer: which format a suffix means, and what is refused."""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
+from polyseme.embed.choices import NUMBER_TYPES, NumberType
 from polyseme.embed.writers.base import Format
 from polyseme.embed.writers.hdf5 import Hdf5Format
 from polyseme.embed.writers.npz import NpzFormat
-from polyseme.embed.writers.partial import JSON, PartialFolder
-from polyseme.embed.writers.writer import VectorWriter, advice, reason
-from polyseme.errors import InputError, MissingPart, OutputError
+from polyseme.embed.writers.writer import VectorWriter
+from polyseme.errors import InputError, MissingPart
+from polyseme.files.whole import JSON
+from polyseme.files.work_folder import WorkFolder
 
 SUFFIXES = (".npz", ".h5", ".hdf5", ".parquet")
 _PART_BYTES = 64 << 20
+_PART_SECONDS = 30.0  # a source computes some seconds ahead, and no more than a minute may be lost in all
 
 
 def open_writer(
     path: str | os.PathLike[str],
     *,
     settings: Mapping[str, JSON],
-    dtype: Literal["float32", "float16"] = "float32",
+    dtype: NumberType = "float32",
     resume: bool = False,
     overwrite: bool = False,
     sentence_index: bool = True,
     part_bytes: int = _PART_BYTES,
+    part_seconds: float = _PART_SECONDS,
 ) -> VectorWriter:
-    """Open a file for embedded vectors in the format its suffix names.
+    """Open a file for embedded vectors, in the format that its suffix names.
 
     Args:
         path: Where to write: `.npz`, `.h5`, `.hdf5` or `.parquet`.
-        settings: What the vectors depend on (model, layers, input...); a run resumes only with equal settings.
-        dtype: The number type in the file.
+        settings: What the vectors depend on (model, layers, text...); a run is resumed only with equal settings.
+        dtype: The numbers in the file.
         resume: Continue an interrupted run if there is one; `VectorWriter.done` tells where.
         overwrite: Replace an existing file, at the very end.
-        sentence_index: Store the sentences' texts in HDF5, as `sentence_to_index`.
+        sentence_index: Store the texts of the sentences in HDF5, as `sentence_to_index`.
         part_bytes: About how much is held in memory before it is stored.
+        part_seconds: What is held in memory is stored when this time has passed.
 
     Raises:
         InputError: The suffix is unknown, the folder is missing, a file is in the way, or the settings differ.
         MissingPart: The format needs a package that is not installed.
-        OutputError: The folder cannot be written to.
+        FormatError: The record of the interrupted run is damaged.
+        OutputError: Another process writes this file, or the folder cannot be written to.
     """
     out = Path(path)
     makers: dict[str, Callable[[], Format]] = {
@@ -52,19 +57,19 @@ def open_writer(
     if out.suffix not in makers:
         got = f"the suffix is {out.suffix!r}" if out.suffix else "the name has no suffix"
         raise InputError(f"{out}: {got}, expected one of {', '.join(SUFFIXES)}")
+    if dtype not in NUMBER_TYPES:
+        raise InputError(f"unknown dtype {dtype!r}; expected one of {', '.join(NUMBER_TYPES)}")
     form = makers[out.suffix]()
-    if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no folder {out.parent}; create it first")
     if out.is_dir():
-        raise InputError(f"{out}: is a folder, expected the name of a file; choose another name")
-    if out.exists() and not overwrite:
-        raise InputError(f"{out}: exists already; choose another name or use --overwrite")
-    folder = PartialFolder(out)
-    try:
-        parts = folder.begin({**settings, "dtype": dtype}, resume=resume)
-    except OSError as error:
-        raise OutputError(f"{reason(folder.path, error)}; nothing was stored: {advice(error)}") from error
-    return VectorWriter(out, folder=folder, parts=parts, form=form, dtype=dtype, part_bytes=part_bytes)
+        raise InputError(f"{out}: is a folder, expected the name of a file; give another name")
+    work = WorkFolder(
+        out,
+        kind="embed",
+        settings={**settings, "dtype": dtype},
+        resume=resume,
+        if_exists=None if overwrite else "give another name, or replace it with --overwrite",
+    )
+    return VectorWriter(work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds)
 
 
 def _parquet_format() -> Format:

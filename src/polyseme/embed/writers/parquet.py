@@ -1,14 +1,14 @@
 """Parquet: a table that pandas, polars, DuckDB, Spark and R read. Needs pyarrow.
 
-Vectors for every token: one row a token, with `sentence` and `position` (numbers from 0), `token`, `name` (null where
-the input gives none), and `vector`, or for all layers `layer_0`, `layer_1`... One vector a sentence: one row a
+Vectors for every token: one row per token, with `sentence` and `position` (numbers from 0), `token`, `name` (null if
+the input gives none), and `vector`, or for all layers `layer_0`, `layer_1`... One vector per sentence: one row per
 sentence, with `sentence`, `name`, `text` (tokens joined by spaces), `tokens` (their count) and `vector`. Vectors are
 lists of D numbers::
 
     table = pyarrow.parquet.read_table("out.parquet")
     table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
 
-A run of no sentences makes a table of no rows and no vector columns.
+A run without sentences makes a table without rows and without vector columns.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyseme.embed.writers.base import Part, Record
+from polyseme.embed.writers.base import Part, Record, reading
 
 _KEYS = [
     pa.field("sentence", pa.int64(), nullable=False),
@@ -51,9 +51,12 @@ class ParquetFormat:
         _write(path, table.schema, (table.slice(start, rows) for start in range(0, len(table), rows)))
 
     def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Copy the row groups of all parts to one file."""
-        schema = pq.read_schema(parts[0].path) if parts else pa.schema(_KEYS)
-        _write(path, schema, chain.from_iterable(_row_groups(part) for part in parts))
+        """Copy the rows of all parts to one file; small parts share a row group."""
+        schema = pa.schema(_KEYS)
+        for part in parts[:1]:
+            with reading(part):
+                schema = pq.read_schema(part.path)
+        _write(path, schema, _together(chain.from_iterable(_row_groups(part) for part in parts)))
 
 
 def _token_table(first: int, records: Sequence[Record]) -> pa.Table:
@@ -106,14 +109,28 @@ def _texts(strings: Sequence[str | None]) -> pa.Array:
 
 
 def _row_groups(part: Part) -> Iterator[pa.Table]:
-    with pq.ParquetFile(part.path) as file:
+    with reading(part), pq.ParquetFile(part.path) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
 
 
+def _together(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Put small tables together to row groups of the usual size."""
+    waiting: list[pa.Table] = []
+    size = 0
+    for table in tables:
+        if waiting and size + table.nbytes > _ROW_GROUP_BYTES:
+            yield pa.concat_tables(waiting)
+            waiting, size = [], 0
+        waiting.append(table)
+        size += table.nbytes
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
 def _write(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
-    # Dictionaries and statistics help to find rows; on vectors they cost time and find nothing. zstd with split bytes
-    # would save 15 % of the vectors' size at half the speed; Snappy costs nothing and shortens the rest.
+    # Dictionaries and statistics help to find rows; for vectors they cost time and find nothing. zstd with split bytes
+    # would save 15% of the size of the vectors at half the speed; Snappy costs nothing and helps with other columns.
     keys = [field.name for field in schema if not pa.types.is_fixed_size_list(field.type)]
     options = {"compression": "snappy", "use_dictionary": keys, "write_statistics": keys}
     with path.open("wb") as file, pq.ParquetWriter(file, schema, **options) as writer:

@@ -1,20 +1,22 @@
-"""The writer of embedded vectors: buffers records, stores them in parts, and joins the parts at the end."""
+"""The writer of embedded vectors: holds records for a while, stores them in parts, and joins the parts at the end."""
 
 import contextlib
 import errno
 import os
 import shutil
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 
-from polyseme.embed.writers.base import Format, Part, Record
-from polyseme.embed.writers.partial import PartialFolder
+from polyseme.embed.writers.base import Format, Part, Record, stored_parts
 from polyseme.errors import InputError, OutputError
+from polyseme.files.whole import flush, reason, temporary_path, whole_file
+from polyseme.files.work_folder import WorkFolder
 
-# About what Python objects take beside the vectors; it bounds the buffer when sentences are many and vectors small.
+# About what Python objects take besides the vectors; it bounds the memory if sentences are many and vectors small.
 _RECORD_BYTES, _TOKEN_BYTES = 512, 64
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -22,39 +24,63 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 class VectorWriter:
     """Writes records to a file that appears, whole, when the writer is closed; made by `open_writer`.
 
-    As a context manager it closes on a clean exit. On an exception it stores what it can in `OUT.partial/` instead,
-    where `open_writer(..., resume=True)` finds it.
+    Use it as a context manager: it closes at the end of the block. If the block ends with an exception, it stores what
+    it can in `OUT.partial` instead, where `open_writer(..., resume=True)` finds it.
 
     Attributes:
-        done: How many sentences an interrupted run has stored; the caller goes on with sentence number `done`.
+        done: How many sentences an interrupted run has stored; the caller continues with sentence number `done`.
     """
 
-    def __init__(
-        self, out: Path, *, folder: PartialFolder, parts: list[Part], form: Format, dtype: str, part_bytes: int
-    ) -> None:
-        self.done = parts[-1].stop if parts else 0
-        self._out = out
-        self._folder = folder
-        self._parts = parts
+    def __init__(self, work: WorkFolder, *, form: Format, dtype: str, part_bytes: int, part_seconds: float) -> None:
+        self._work = work
+        self._out = work.output
+        self._parts = [] if work.complete else stored_parts(work.path, work.output.suffix)
+        self.done = self.stored
         self._format = form
         self._dtype = dtype
-        self._part_bytes = part_bytes
+        self._part_bytes, self._part_seconds = part_bytes, part_seconds
         self._buffer: list[Record] = []
         self._buffered_bytes = 0
+        self._stored_at = time.monotonic()
         self._layout: tuple[int, ...] | None = None
-        self._closed = False
-        self._worth_keeping = bool(parts)
+        self._closed = work.complete
+        self._worth_keeping = bool(self._parts)
+
+    @property
+    def path(self) -> Path:
+        """The file that is written."""
+        return self._out
+
+    @property
+    def work_path(self) -> Path:
+        """The folder of the parts, while there are any."""
+        return self._work.path
+
+    @property
+    def complete(self) -> bool:
+        """Whether the interrupted run had made its file already; nothing remains to be written."""
+        return self._work.complete
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there was an interrupted run."""
+        return self._work.resumed or self._work.complete
+
+    @property
+    def stored(self) -> int:
+        """How many sentences are stored in parts."""
+        return self._parts[-1].stop if self._parts else 0
 
     def write(self, record: Record) -> None:
         """Add the next sentence; its vectors are copied.
 
         Raises:
             InputError: The vectors do not fit the tokens, the records before or the number type.
-            OutputError: The disk is full or the file cannot be written for another reason.
+            OutputError: The disk is full, or the file cannot be written for another reason.
         """
         if self._closed:
             raise InputError(f"{self._out}: the writer is closed; write all records before closing it")
-        number = self._stored + len(self._buffer)
+        number = self.stored + len(self._buffer)
         self._check_shape(number, record)
         try:
             with np.errstate(over="raise"):
@@ -72,23 +98,33 @@ class VectorWriter:
         if self._buffered_bytes >= self._part_bytes:
             self._flush()
 
+    def store_if_due(self) -> None:
+        """Store what is held in memory if the last part was stored some time ago.
+
+        Call this before a long computation, when the results of the one before have been written.
+        """
+        if time.monotonic() - self._stored_at >= self._part_seconds:
+            self._flush()
+
     def close(self) -> None:
         """Join the parts to the output file and delete them; does nothing the second time.
 
-        Joining needs as much room on the disk as the parts take already. A run of a single part only renames it.
+        Joining needs as much room on the disk as the parts take already. A single part is only renamed.
 
         Raises:
             OutputError: There is no room; the parts stay.
+            FormatError: A part is damaged.
         """
-        if self._closed:
-            return
-        self._closed = True
         try:
-            self._flush()
-            self._join()
+            if not self._closed:
+                self._closed = True
+                self._flush()
+                self._join()
         except BaseException:
             self._keep()
             raise
+        finally:
+            self._work.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,13 +134,13 @@ class VectorWriter:
     ) -> None:
         if kind is None:
             self.close()
-        elif not self._closed:
-            self._closed = True
-            self._keep()
-
-    @property
-    def _stored(self) -> int:
-        return self._parts[-1].stop if self._parts else 0
+            return
+        try:
+            if not self._closed:
+                self._closed = True
+                self._keep()
+        finally:
+            self._work.close()
 
     def _check_shape(self, number: int, record: Record) -> None:
         shape = record.vectors.shape
@@ -113,63 +149,69 @@ class VectorWriter:
                 f"{self._out}: sentence {number} of {len(record.tokens)} tokens has vectors of shape {shape}; "
                 "expected (layers, tokens, dim), (tokens, dim) or (dim,)"
             )
-        layout = (len(shape), *shape[:-2], shape[-1])  # what all records share: all but T
+        layout = (len(shape), *shape[:-2], shape[-1])  # what all records share: everything but T
         if self._layout not in (None, layout):
             raise InputError(
                 f"{self._out}: sentence {number} has vectors of shape {shape}, the sentences before it have another "
-                f"number of axes, layers or dimensions; write them to a file of their own"
+                "number of axes, layers or dimensions; write them to a file of their own"
             )
         self._layout = layout
 
     def _flush(self) -> None:
-        """Store the buffered records as a part."""
-        if not self._buffer:
-            return
-        part = self._folder.part(self._stored, self._stored + len(self._buffer))
-        try:
-            self._folder.put(part.path, lambda path: self._format.write_part(path, part.first, self._buffer))
-        except OSError as error:
-            # There will be no room when the caller leaves, either; and records after a gap must not follow.
-            self._buffer, self._closed = [], True
-            if not self._parts:
-                self._folder.remove()
-                raise OutputError(f"{reason(self._out, error)}; nothing was stored: {advice(error)}") from error
-            raise OutputError(
-                f"{reason(self._out, error)} after {self._stored} sentences; they are safe in {self._folder.path}: "
-                f"{advice(error)} with --resume"
-            ) from error
-        # No call stands between these: an interrupt comes before them all or after.
-        self._parts, self._buffer, self._buffered_bytes = [*self._parts, part], [], 0
+        """Store the records in memory as a part."""
+        if self._buffer:
+            first, stop = self.stored, self.stored + len(self._buffer)
+            part = Part.within(self._work.path, first, stop, self._out.suffix)
+            try:
+                with whole_file(part.path) as temporary:
+                    self._format.write_part(temporary, first, self._buffer)
+            except OSError as error:
+                # There will be no room when the caller leaves, either; and records after a gap must not follow.
+                self._buffer, self._closed = [], True
+                raise self._failed(error) from error
+            # No call stands between these: an interrupt comes before all of them or after.
+            self._parts, self._buffer, self._buffered_bytes = [*self._parts, part], [], 0
+        self._stored_at = time.monotonic()
+
+    def _failed(self, error: OSError) -> OutputError:
+        """What to raise if a part cannot be stored."""
+        if not self._parts:
+            self._work.remove()
+            return OutputError(f"{self._out}: {reason(error)}; nothing was stored: {_advice(error)}")
+        return OutputError(
+            f"{self._out}: {reason(error)} after {self.stored} sentences; they are safe in {self._work.path}: "
+            f"{_advice(error)} with --resume"
+        )
 
     def _join(self) -> None:
         try:
             if len(self._parts) == 1 and self._format.single_part_is_whole:
-                self._folder.move(self._parts[0].path, self._out)
-            else:
-                needed = sum(part.path.stat().st_size for part in self._parts)
-                if shutil.disk_usage(self._folder.path).free < needed:
-                    raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed / 2**20:.0f} MiB needed)")
-                self._folder.put(self._out, lambda path: self._format.merge(path, self._parts))
+                self._work.install(self._parts[0].path)
+                return
+            needed = sum(part.path.stat().st_size for part in self._parts)
+            if shutil.disk_usage(self._work.path).free < needed:
+                raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed / 2**20:.0f} MiB needed)")
+            joined = temporary_path(self._work.path / self._out.name)
+            try:
+                self._format.merge(joined, self._parts)
+                flush(joined)
+                self._work.install(joined)
+            finally:
+                joined.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(
-                f"{reason(self._out, error)} while joining the parts; all {self._stored} sentences are safe in "
-                f"{self._folder.path}: {advice(error)} with --resume"
+                f"{self._out}: {reason(error)} while joining the parts; all {self.stored} sentences are safe in "
+                f"{self._work.path}: {_advice(error)} with --resume"
             ) from error
-        self._folder.remove()
 
     def _keep(self) -> None:
         """Leave what is complete for a later run; the exception on its way tells why there is no more."""
         with contextlib.suppress(Exception):
             self._flush()
         if not self._parts or not self._worth_keeping:
-            self._folder.remove()
+            self._work.remove()
 
 
-def reason(path: Path, error: OSError) -> str:
-    """Say where and what the system refused."""
-    return f"{path}: {error.strerror or error}"
-
-
-def advice(error: OSError) -> str:
-    """Say what to do about it."""
+def _advice(error: OSError) -> str:
+    """What to do about it."""
     return f"{'free some space' if error.errno in _FULL else 'put that right'} and run again"

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic
 
@@ -38,19 +39,26 @@ class Trainer(Generic[Batch]):
         watcher: Is told how it goes.
         begun: When the work on this run began (by `time.monotonic`), reading of data included; the time budget counts
             from there.
+        interrupted: Asked after each update whether to save and stop.
     """
 
     def __init__(
-        self, job: Job[Batch], settings: RunSettings, *, world: World, folder: Path, watcher: Watcher, begun: float
+        self,
+        job: Job[Batch],
+        settings: RunSettings,
+        *,
+        world: World,
+        folder: Path,
+        watcher: Watcher,
+        begun: float,
+        interrupted: Callable[[], bool],
     ) -> None:
         self.job, self.settings = job, settings
         self.world, self.folder, self.watcher = world, folder, watcher
         job.network.to(world.device)
         self.updater = Updater(job, settings, world)
         self.progress = Progress()
-        self.interrupted = False
-        """Set from outside, by a signal's handler: save and stop after this update."""
-        self._begun = begun
+        self._begun, self._interrupted = begun, interrupted
         self._saved = time.monotonic()
         self._log: Log | None = None
 
@@ -101,7 +109,7 @@ class Trainer(Generic[Batch]):
                 self._evaluate()
             elif self._agreed(time.monotonic() - self._saved > self.settings.checkpoint_every):
                 self._save()
-            if self._agreed(self.interrupted):
+            if self._agreed(self._interrupted()):
                 self._save()
                 if self.world.first and not self.job.output.exists():
                     self._publish()

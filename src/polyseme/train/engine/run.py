@@ -2,21 +2,19 @@
 
 import os
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError, OutputError
+from polyseme.files.interrupt import interruptible
 from polyseme.files.whole import JSON, check_new
 from polyseme.files.work_folder import RUN, WorkFolder, read_run, work_path
 from polyseme.progress import Watcher
 from polyseme.train.engine import checkpoint
 from polyseme.train.engine.distributed import World, world
-from polyseme.train.engine.job import Batch, Plan, Settings
+from polyseme.train.engine.job import Plan, Settings
 from polyseme.train.engine.loop import Trainer
 from polyseme.train.engine.precision import with_precision, without_kernel
 from polyseme.train.engine.records import BOARD
@@ -147,31 +145,13 @@ def _train(
         plan.prepare(folder, watcher)
     everyone.wait()
     job = plan.open(folder, settings, everyone, watcher)
-    trainer = Trainer(job, settings, world=everyone, folder=folder, watcher=watcher, begun=begun)
     if note := without_kernel(settings, everyone):
         watcher.note(note)
-    with _interruptible(trainer):
+    with interruptible(lambda: watcher.note("stopping after this update; once more to stop at once")) as interrupted:
+        trainer = Trainer(
+            job, settings, world=everyone, folder=folder, watcher=watcher, begun=begun, interrupted=interrupted
+        )
         finished = trainer.run(resume=resume)
     if everyone.first:
         trainer.describe()
     return Outcome(job.output, finished, trainer.progress.update, trainer.progress.best, job.score_name)
-
-
-@contextmanager
-def _interruptible(trainer: Trainer[Batch]) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into a request to save and stop; a second Ctrl-C stops at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: object) -> None:
-        trainer.interrupted = True
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-        trainer.watcher.note("stopping after this update; once more to stop at once")
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

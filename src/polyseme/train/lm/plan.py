@@ -114,7 +114,7 @@ class LmPlan(Plan[LmSettings]):
         else:
             model = fresh_model(settings, self._indexer(tables), vocabulary, cutoffs=cutoffs)
         if self.text.tokenize is not None:
-            model = replace(model, config=model.config.model_copy(update={"tokenize": self.text.tokenize}))
+            model = replace(model, config=model.bilm_config.model_copy(update={"tokenize": self.text.tokenize}))
         store = text_store.open_store(folder / TEXT, vocabulary)
         job = LmJob(model, store, settings, softmax=tables.softmax, world=world, output=self.output)
         _tell_sizes(job, watcher)

@@ -25,7 +25,7 @@ def choose_softmax(settings: LmSettings, words: int, start: Model | None) -> Sof
     """
     kind = settings.softmax
     if start is not None:
-        adaptive = bool(start.config.softmax_cutoffs)
+        adaptive = bool(start.bilm_config.softmax_cutoffs)
         if kind != "auto" and (kind == "adaptive") != adaptive:
             has = "an adaptive" if adaptive else "a full"
             raise InputError(
