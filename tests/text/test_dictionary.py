@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from polyseme.errors import InputError
 from polyseme.text import dictionary
+from polyseme.text.chinese import chinese_words
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.marked import marked
-from polyseme.text.tokenizers import chinese_words
 
 
 @pytest.fixture
