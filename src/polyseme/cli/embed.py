@@ -4,7 +4,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterator
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -14,42 +13,27 @@ import typer
 from polyseme.cli.arguments import (
     DeviceOption,
     DictionaryOption,
+    FormatOption,
     JsonFlag,
     ModelOption,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
-    ReaderChoice,
-    TokenizerChoice,
+    TextArgument,
+    TokenizeOption,
     VocabularyFile,
     check_outside,
+    follow_model,
     model_path,
     open_corpus,
     tell_repairs,
 )
 from polyseme.cli.progress import progress, resumable
+from polyseme.embed.choices import NumberType, Pool
 from polyseme.errors import InputError
 
 
-class PoolChoice(StrEnum):
-    """How tokens make one vector a sentence."""
-
-    mean = "mean"
-    max = "max"
-
-
-class NumberType(StrEnum):
-    """The numbers in the file."""
-
-    float32 = "float32"
-    float16 = "float16"
-
-
 def embed(
-    text: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
-    ],
+    text: TextArgument,
     model: ModelOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="What to write: .npz, .h5 or .parquet.", show_default=False)
@@ -58,18 +42,11 @@ def embed(
         str | None,
         typer.Option(help="all, mean, top or a layer's number. [default: all; mean with --pool]", show_default=False),
     ] = None,
-    pool: Annotated[PoolChoice | None, typer.Option(help="One vector a sentence instead of one a token.")] = None,
-    tokenize: Annotated[
-        TokenizerChoice | None,
-        typer.Option(
-            help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
-        ),
-    ] = None,
+    pool: Annotated[Pool | None, typer.Option(help="One vector per sentence instead of one per token.")] = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: Annotated[
-        ReaderChoice, typer.Option("--format", help="The layout of the input; auto goes by the file's suffix.")
-    ] = ReaderChoice.auto,
-    dtype: Annotated[NumberType, typer.Option(help="The numbers in the file.")] = NumberType.float32,
+    reader: FormatOption = "auto",
+    dtype: Annotated[NumberType, typer.Option(help="The numbers in the file.")] = "float32",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
     sentence_index: Annotated[
@@ -80,18 +57,18 @@ def embed(
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Embed text: every token's vectors, or one vector a sentence, into a file.
+    """Embed text: every token's vectors, or one vector per sentence, into a file.
 
-    The input is plain text (one tokenised sentence a line, or raw text with --tokenize), CoNLL-U, JSON lines or FASTA,
-    each also as .gz. Memory does not grow with the input, and an interrupted run goes on with --resume.
+    The input is raw text, text that is cut already (--tokenize none), CoNLL-U, JSON lines or FASTA, each also as .gz.
+    Memory does not grow with the input, and an interrupted run goes on with --resume.
 
-    Example: polyseme embed novel.txt --tokenize en -m elmo.zip -o novel.parquet --layers mean
+    Example: polyseme embed novel.txt -m english-small -o novel.parquet --layers mean
     """
     from polyseme.embed.embedder import pool_tokens
     from polyseme.embed.layers import check_choice, parse_choice
@@ -111,23 +88,24 @@ def embed(
     embedder = load(
         model_path(model, options),
         vocabulary=vocabulary,
-        precision=precision.value,
+        precision=precision,
         stateful=stateful,
         device=device,
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
     check_choice(choice, embedder.layers)
+    follow_model(embedder.segmentation, corpus)
     settings = {
         "model": embedder.model.fingerprint(),
         "text": corpus.facts(),
-        "format": reader.value,
-        "tokenize": tokenize.value if tokenize else None,
+        "format": reader,
+        "tokenize": corpus.tokenize,
         "dictionary": str(corpus.dictionary) if corpus.dictionary else None,
         "layers": str(choice),
-        "pool": pool.value if pool else None,
+        "pool": pool,
         "stateful": stateful,
-        "precision": precision.value,
+        "precision": precision,
     }
     begun = time.monotonic()
     sentences = tokens = 0
@@ -138,7 +116,7 @@ def embed(
         open_writer(
             output,
             settings=settings,
-            dtype=dtype.value,
+            dtype=dtype,
             resume=resume,
             overwrite=overwrite,
             sentence_index=sentence_index,
@@ -155,7 +133,7 @@ def embed(
 
         for vectors in embedder.stream(token_lists(), layers=choice):
             sentence, share = waiting.popleft()
-            row = pool_tokens(vectors, pool.value) if pool else vectors
+            row = pool_tokens(vectors, pool) if pool else vectors
             writer.write(Record(sentence.tokens, row, sentence.name))
             sentences += 1
             tokens += len(sentence.tokens)

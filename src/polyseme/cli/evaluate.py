@@ -12,11 +12,11 @@ from polyseme.cli.arguments import (
     JsonFlag,
     ModelArgument,
     OptionsFile,
-    ReaderChoice,
     SoftmaxFile,
     TextArgument,
     TokenizeOption,
     VocabularyFile,
+    follow_model,
     model_path,
     open_corpus,
     tell_repairs,
@@ -27,9 +27,9 @@ from polyseme.cli.progress import progress
 def evaluate(
     model: ModelArgument,
     text: TextArgument,
-    tokenize: TokenizeOption = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
@@ -41,13 +41,14 @@ def evaluate(
     Perplexity is exp of the mean negative log-probability of the predictions: every token and, forward, the end
     marker, backward, the begin marker. The average is the mean of the two perplexities, as the ELMo paper reports it.
 
-    Example: polyseme evaluate novel-model test.txt --tokenize en
+    Example: polyseme evaluate novel-model test.txt
     """
     from polyseme.formats.detect import open_model
     from polyseme.train.lm.evaluate import evaluate as measure
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    follow_model(opened.config.segmentation, corpus)
     with progress(f"evaluating {corpus}") as advance:
 
         def sentences() -> Iterator[list[str]]:
@@ -57,8 +58,6 @@ def evaluate(
 
         result = measure(opened, sentences(), device=device)
     tell_repairs(corpus)
-    if tokenize is None and (cut := opened.config.tokenize):
-        typer.echo(f"polyseme: {corpus}: taken as cut already; the model's text was cut by --tokenize {cut}", err=True)
     if as_json:
         typer.echo(json.dumps({**result.facts(), "softmax_words": opened.config.vocabulary_size}))
         return

@@ -10,7 +10,7 @@ from polyseme.errors import InputError
 
 OptionalModel = Annotated[
     str | None,
-    typer.Argument(metavar="[MODEL]", help="A model in the box, or of any known format.", show_default=False),
+    typer.Argument(metavar="[MODEL]", help="A bundled model, or one of any known format.", show_default=False),
 ]
 
 
@@ -21,7 +21,7 @@ def info(
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a model is: format, size, layers, characters, vocabulary. Without one, name those in the box.
+    """Say what a model is: format, size, layers, characters, vocabulary. Without one, name the bundled models.
 
     Example: polyseme info model.zip
     """
@@ -54,6 +54,7 @@ def info(
         "softmax_words": config.vocabulary_size,
         "vocabulary": len(opened.vocabulary) if opened.vocabulary else 0,
         "tokenize": config.tokenize,
+        "dictionary": len(config.dictionary or ()),
         "fingerprint": opened.fingerprint(),
     }
     if as_json:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from polyseme.embed.choices import POOLS, Pool
+from polyseme.embed.inputs import Sentences, token_lists, tokens_and_position
 from polyseme.embed.language_model import LanguageModel, Substitute
 from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.word_cache import WordCache
@@ -20,7 +21,7 @@ from polyseme.models.fast_lstm import FastLstm
 from polyseme.models.fast_words import FastWords
 from polyseme.models.model import Model
 from polyseme.models.token_encoders import CharacterTokenEncoder
-from polyseme.nn.kernels.packed import PRECISIONS, Precision
+from polyseme.nn.choices import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.nn.versions import weights_version
@@ -28,7 +29,6 @@ from polyseme.text.batching import checked, windows
 from polyseme.text.characters import Ids
 
 Vectors = NDArray[np.float32]
-Pool = Literal["mean", "max"]
 
 
 class Embedder:
@@ -76,30 +76,38 @@ class Embedder:
         self._carried = CarriedState() if stateful else None
         self._cache = WordCache(model.bilm.projection_dim, budget_bytes=cache_mib << 20, device=self.device)
         self._version = weights_version(model.bilm.token_encoder)
+        self.segmentation = model.config.segmentation
 
     def __repr__(self) -> str:
         facts = f"layers={self.layers}, dim={self.dim}, precision={self.precision}, stateful={self.stateful}"
         return f"Embedder({self.model.config.source}, {facts})"
 
-    def embed(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> list[Vectors]:
+    def tokenize(self, text: str) -> list[list[str]]:
+        """The sentences of a raw text, each a list of tokens, cut as the text was that the model learnt from.
+
+        Where the model does not record that (a published one), a line is a sentence and tokens stand between spaces.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"text is a {type(text).__name__}, expected one string of raw text")
+        return list(map(list, token_lists(text, self.segmentation)))
+
+    def embed(self, sentences: Sentences, *, layers: LayerChoice = "all") -> list[Vectors]:
         """The vectors of every token.
 
         Args:
-            sentences: Lists of tokens.
+            sentences: Lists of tokens; or one raw text, which is cut as in `tokenize`.
             layers: ``"all"``, ``"mean"``, ``"top"``, a layer's number, or a `ScalarMix`.
 
         Returns:
-            One float32 array a sentence, in input order: (L, T, D) for ``"all"``, else (T, D).
+            One float32 array per sentence, in input order: (L, T, D) for ``"all"``, else (T, D).
         """
         return list(self.stream(sentences, layers=layers))
 
-    def embed_sentences(
-        self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "mean", pool: Pool = "mean"
-    ) -> Vectors:
-        """One vector a sentence, over its own tokens and nothing else.
+    def embed_sentences(self, sentences: Sentences, *, layers: LayerChoice = "mean", pool: Pool = "mean") -> Vectors:
+        """One vector per sentence, over its own tokens and nothing else.
 
         Args:
-            sentences: Lists of tokens; one without tokens gets zeros.
+            sentences: Lists of tokens, of which one without tokens gets zeros; or one raw text.
             layers: As in `embed`, but not ``"all"``.
             pool: Mean or maximum over tokens.
 
@@ -111,26 +119,31 @@ class Embedder:
         rows = [pool_tokens(array, pool) for array in self.stream(sentences, layers=layers)]
         return np.stack(rows) if rows else np.zeros((0, self.dim), dtype=np.float32)
 
-    def stream(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> Iterator[Vectors]:
+    def stream(self, sentences: Sentences, *, layers: LayerChoice = "all") -> Iterator[Vectors]:
         """As `embed`, but lazily: reads a little ahead and holds a bounded number of tokens."""
         check_choice(layers, self.layers)
-        return self._stream_stateful(sentences, layers) if self.stateful else self._stream(sentences, layers)
+        tokens = token_lists(sentences, self.segmentation)
+        return self._stream_stateful(tokens, layers) if self.stateful else self._stream(tokens, layers)
 
     def forget_state(self) -> None:
         """Begin anew when stateful."""
         if self._carried:
             self._carried.forget()
 
-    def score(self, sentences: Iterable[Sequence[str]]) -> list[Vectors]:
+    def score(self, sentences: Sentences) -> list[Vectors]:
         """How likely the model finds each token, given its left and given its right context.
 
+        Args:
+            sentences: Lists of tokens; or one raw text, which is cut as in `tokenize`.
+
         Returns:
-            One (T, 2) array a sentence: forward and backward natural log-probability of each token. A word outside the
-            vocabulary is scored as the unknown word. Carried state plays no part.
+            One (T, 2) array per sentence: forward and backward natural log-probability of each token. A word outside
+            the vocabulary is scored as the unknown word. Carried state plays no part.
         """
         language_model = self._language_model()
         result: list[Vectors] = []
-        for window in windows(sentences, batch_tokens=self.batch_tokens, window_tokens=4 * self.batch_tokens):
+        tokens = token_lists(sentences, self.segmentation)
+        for window in windows(tokens, batch_tokens=self.batch_tokens, window_tokens=4 * self.batch_tokens):
             scored = [np.zeros((0, 2), dtype=np.float32)] * len(window.sentences)
             for batch in window.batches:
                 chosen = [window.sentences[position] for position in batch]
@@ -140,20 +153,21 @@ class Embedder:
             result.extend(scored)
         return result
 
-    def substitutes(self, sentence: Sequence[str], position: int, *, k: int = 10) -> list[Substitute]:
+    def substitutes(
+        self, sentence: str | Sequence[str], position: int | None = None, *, k: int = 10
+    ) -> list[Substitute]:
         """Words the model would put in place of one token, best first.
 
         Args:
-            sentence: Tokens.
-            position: Which of them, from 0.
+            sentence: A raw sentence with the word in brackets, which is cut as in `tokenize`; or its tokens.
+            position: Which of the tokens, from 0.
             k: How many words.
         """
         language_model = self._language_model()
-        sentence = next(checked([sentence]))
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
-        check_position(sentence, position)
-        top, packing = self._top([sentence])
+        tokens, position = tokens_and_position(sentence, position, self.segmentation)
+        top, packing = self._top([tokens])
         return language_model.substitutes(top, packing, position, k)
 
     def _stream(self, sentences: Iterable[Sequence[str]], layers: LayerChoice) -> Iterator[Vectors]:
@@ -246,18 +260,10 @@ def _for_inference(bilm: BiLM, precision: Precision) -> BiLM:
     )
 
 
-def check_position(sentence: Sequence[str], position: int) -> None:
-    """Refuse what is no place of a sentence."""
-    if not isinstance(position, int | np.integer):
-        raise InputError(f"position is {position!r}, expected the number of a token, from 0")
-    if not 0 <= position < len(sentence):
-        raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")
-
-
 def pool_tokens(vectors: Vectors, pool: Pool) -> Vectors:
     """One vector of the tokens' vectors: (T, D) to (D,), zeros where there is no token."""
-    if pool not in ("mean", "max"):
-        raise InputError(f"unknown pool {pool!r}; expected 'mean' or 'max'")
+    if pool not in POOLS:
+        raise InputError(f"unknown pool {pool!r}; expected {' or '.join(map(repr, POOLS))}")
     if not len(vectors):
         return np.zeros(vectors.shape[1], dtype=np.float32)
     pooled: Vectors = vectors.mean(axis=0) if pool == "mean" else vectors.max(axis=0)

@@ -7,7 +7,7 @@ import torch
 from polyseme.embed.embedder import Embedder
 from polyseme.formats.detect import open_model
 from polyseme.models.model import ModelPath
-from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.choices import Precision
 
 
 def load(

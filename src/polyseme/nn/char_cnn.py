@@ -1,15 +1,14 @@
 """Convolutions over the characters of a word."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.choices import Activation
 from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
 from polyseme.nn.kernels.packed import available
 
-Activation = Literal["relu", "tanh"]
 _FEW_CHARACTERS = 512
 """Tables of so many are made as a whole."""
 

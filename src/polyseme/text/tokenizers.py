@@ -6,20 +6,15 @@ whitespace. Curly quotes stay curly.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Literal, get_args
 
-from polyseme.errors import InputError
 from polyseme.text.chinese import chinese_words
 from polyseme.text.chinese_sentences import chinese_sentences
+from polyseme.text.choices import Tokenizer
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.english import english_words
 from polyseme.text.english_sentences import english_sentences
 from polyseme.text.graphemes import graphemes
 from polyseme.text.paragraphs import paragraphs
-
-Tokenizer = Literal["en", "zh", "char"]
-"""``en``: English words. ``zh``: Chinese words (jieba). ``char``: characters of any language, Chinese above all."""
-TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 
 def tokenized(
@@ -29,7 +24,7 @@ def tokenized(
 
     Args:
         readline: Returns the next line, or at most so many characters of it; "" at the end. A file's method serves.
-        tokenizer: One of `TOKENIZERS`.
+        tokenizer: One of `polyseme.text.choices.TOKENIZERS`.
         dictionary: Words to keep whole, for ``zh``.
 
     Example:
@@ -44,13 +39,6 @@ def tokenized(
         for sentence in split(paragraph):
             if tokens := words(sentence):
                 yield tokens
-
-
-def check_dictionary(dictionary: Dictionary | None, tokenizer: str | None) -> None:
-    """Refuse a dictionary for a tokeniser that has no use for one."""
-    if dictionary is not None and tokenizer != "zh":
-        what = "text that is cut already" if tokenizer is None else f"the tokenizer {tokenizer!r}"
-        raise InputError(f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'")
 
 
 _PARTS: dict[Tokenizer, tuple[Callable[[str], list[str]], Callable[[str], list[str]]]] = {

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
+from polyseme.embed.choices import NumberType
 from polyseme.embed.writers.base import Format
 from polyseme.embed.writers.hdf5 import Hdf5Format
 from polyseme.embed.writers.npz import NpzFormat
@@ -20,7 +20,7 @@ def open_writer(
     path: str | os.PathLike[str],
     *,
     settings: Mapping[str, JSON],
-    dtype: Literal["float32", "float16"] = "float32",
+    dtype: NumberType = "float32",
     resume: bool = False,
     overwrite: bool = False,
     sentence_index: bool = True,

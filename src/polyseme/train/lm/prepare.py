@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError, OutputError
+from polyseme.models.config import BiLMConfig
 from polyseme.models.model import Model
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
 from polyseme.text.corpus import Corpus, Dictionary
@@ -31,9 +32,18 @@ def prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model 
         if not adaptive:
             softmax_kind(settings, len(own))  # refuses what does not fit
     dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
-    options = {"reader": run["reader"], "tokenize": run["tokenize"], "dictionary": dictionary}
-    corpus = Corpus(run["corpus"], **options)
-    heldout = Corpus(run["heldout"], **options) if run["heldout"] else None
+    corpus = Corpus(run["corpus"], reader=run["reader"], tokenize=run["tokenize"], dictionary=dictionary)
+    heldout = None
+    if note := corpus.follow(None if start is None else start.config.segmentation):
+        watcher.note(note)
+    cut = corpus.segmentation
+    run = {
+        **run,
+        "tokenize": cut.tokenizer or "none",
+        "dictionary_words": cut.dictionary.words if cut.dictionary else None,
+    }
+    if run["heldout"]:
+        heldout = Corpus(run["heldout"], reader=run["reader"], tokenize=run["tokenize"], dictionary=cut.dictionary)
     stop_words = _stop_words(run["stop_words"])
     text = folder / "text"
     try:
@@ -82,9 +92,7 @@ def _indexer(settings: Settings, text: Path) -> Indexer:
     return UnicodeCharacters(table, max_characters=settings.max_characters)
 
 
-def open_prepared(
-    settings: Settings, folder: Path, start: Model | None, tokenize: str | None
-) -> tuple[Model, TextStore]:
+def open_prepared(settings: Settings, folder: Path, start: Model | None) -> tuple[Model, TextStore]:
     """The model that training begins with, and the text; the same for every process."""
     text = folder / "text"
     if start is not None and not (text / "tables.json").exists():
@@ -96,8 +104,11 @@ def open_prepared(
         model = continued_model(start, settings, vocabulary)
     else:
         model = fresh_model(settings, _indexer(settings, text), vocabulary)
-    if tokenize is not None:
-        model = replace(model, config=model.config.model_copy(update={"tokenize": tokenize}))
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))["run"]
+    if run["tokenize"] not in (None, "none"):  # tokens leave a continued model what it knows of its text
+        # Validated anew, as model_copy would not: what a run accepts has to be readable in its model.
+        cut = {"tokenize": run["tokenize"], "dictionary": run.get("dictionary_words")}
+        model = replace(model, config=BiLMConfig.model_validate({**model.config.model_dump(), **cut}))
     return model, text_store.open_store(text, vocabulary)
 
 

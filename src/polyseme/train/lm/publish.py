@@ -7,6 +7,7 @@ from pathlib import Path
 from polyseme.errors import OutputError
 from polyseme.formats import native
 from polyseme.models.model import Model
+from polyseme.text.segmentation import Segmentation
 from polyseme.train.engine.checkpoint import Progress
 from polyseme.train.engine.records import CURVE, METRICS, draw_curve, write_records
 from polyseme.train.lm.settings import Settings
@@ -36,12 +37,12 @@ def refresh(
     write_records(output / METRICS, progress.records)
     draw_curve(output / CURVE, progress.records)
     card = output / f"{native.CARD}.partial"
-    card.write_text(_card(facts, settings, progress, kind, model.config.tokenize), encoding="utf-8")
+    card.write_text(_card(facts, settings, progress, kind, model.config.segmentation), encoding="utf-8")
     card.replace(output / native.CARD)
 
 
 def _card(
-    facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str, tokenize: str | None
+    facts: Mapping[str, int | float], settings: Settings, progress: Progress, kind: str, cut: Segmentation
 ) -> str:
     heldout = [record for record in progress.records if record["kind"] == "heldout"]
     best = min(heldout, key=lambda record: float(record["average"])) if heldout else None
@@ -59,8 +60,8 @@ def _card(
         f"({facts['types']:,} distinct words), {progress.update:,} updates, {progress.elapsed:,.0f} s, "
         f"{kind} softmax.",
         "",
-        f"The text was cut into tokens by `--tokenize {tokenize}`; other text must be cut by it too."
-        if tokenize
+        f"The text was cut into tokens by `{cut}`; other text is cut in the same way."
+        if cut.tokenizer
         else "The text came in tokens; other text must be cut in the same way.",
         "",
         "Data and licence: say here what the text was.",

@@ -14,7 +14,8 @@ from typing import Any
 from polyseme.errors import InputError
 from polyseme.formats.detect import open_model
 from polyseme.models.model import ModelPath
-from polyseme.text.corpus import Reader, Tokenizer
+from polyseme.text.choices import Reader, TokenizerChoice
+from polyseme.train.choices import Preset
 from polyseme.train.engine import checkpoint
 from polyseme.train.engine.distributed import World, world
 from polyseme.train.engine.loop import Trainer
@@ -24,7 +25,7 @@ from polyseme.train.engine.watcher import Watcher
 from polyseme.train.lm import text_store
 from polyseme.train.lm.prepare import open_prepared, prepare
 from polyseme.train.lm.publish import refresh
-from polyseme.train.lm.settings import ARCHITECTURE, Preset, Settings, settings_of
+from polyseme.train.lm.settings import ARCHITECTURE, Settings, settings_of
 
 _MAY_CHANGE = frozenset({"checkpoint_every"})
 """Settings that a resumed run may have otherwise."""
@@ -49,7 +50,7 @@ def train(
     preset: Preset = "small",
     heldout: str | Path | Sequence[str | Path] = (),
     reader: Reader = "auto",
-    tokenize: Tokenizer | None = None,
+    tokenize: TokenizerChoice = "auto",
     dictionary: str | Path | None = None,
     stop_words: str | Path | None = None,
     start: ModelPath | None = None,
@@ -65,8 +66,10 @@ def train(
         preset: Where settings come from that are not given.
         heldout: Held-out text; without it a part of the corpus is held out.
         reader: The format of the text, as in `polyseme.text.corpus.Corpus`.
-        tokenize: How raw text is parted into sentences and tokens.
-        dictionary: A file of words, one a line, that the tokeniser ``zh`` keeps whole.
+        tokenize: How raw text is cut into sentences and tokens: a tokeniser, or ``"none"`` for text that is cut
+            already. ``"auto"`` cuts it as the text of the model ``start`` was cut, and without one goes by what the
+            text looks like. The model records it.
+        dictionary: A file of words, one per line, that the tokeniser ``zh`` keeps whole.
         stop_words: A file of words, one a line, that are left out of the text.
         start: A model to go on from, of any known format, as `polyseme.load` takes it.
         resume: Go on where an interrupted run of the same configuration stopped.
@@ -74,7 +77,7 @@ def train(
         settings: Any of `polyseme.train.lm.settings.Settings`.
 
     Example:
-        >>> train("novel.txt", "novel-model", preset="tiny", tokenize="en")  # doctest: +SKIP
+        >>> train("novel.txt", "novel-model", preset="tiny")  # doctest: +SKIP
     """
     output = Path(output)
     if not output.name:  # "." or "/": there is no name to put beside
@@ -155,8 +158,11 @@ def _agree(
         if "checkpoint_every" in given:
             before = before.model_copy(update={"checkpoint_every": now["checkpoint_every"]})
     for name, value in asked.items():
-        left_open = value in (None, []) or (name, value) == ("reader", "auto")
-        if not left_open and value != (known := stored["run"].get(name)):
+        left_open = value in (None, []) or (name in ("reader", "tokenize") and value == "auto")
+        known = stored["run"].get(name)
+        if name == "tokenize" and known is None:  # as earlier versions wrote it
+            known = "none"
+        if not left_open and value != known:
             raise InputError(
                 f"{folder}: this run was begun with {name} {known!r}, not {value!r}; "
                 "resume it with the same text, or begin another run"
@@ -181,7 +187,7 @@ def _train(
         if everyone.first and not begun:
             prepare(run, settings, folder, start, watcher)
         everyone.wait()
-        model, store = open_prepared(settings, folder, start, run["tokenize"])
+        model, store = open_prepared(settings, folder, start)
         trainer = Trainer(model, store, settings, world=everyone, folder=folder, output=output, watcher=watcher)
         watcher.counted(store.facts)
         if note := without_kernel(settings, everyone):

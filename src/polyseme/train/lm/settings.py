@@ -12,12 +12,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from polyseme.errors import InputError
 from polyseme.models.config import (
     CharacterEncoderConfig,
+    EncoderKind,
     GatedCnnEncoderConfig,
     LstmEncoderConfig,
     Size,
 )
-
-Preset = Literal["tiny", "small", "medium", "original"]
+from polyseme.text.choices import Alphabet
+from polyseme.train.choices import Preset
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(seconds?|sec|s|minutes?|min|m|hours?|h|days?|d)\s*")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -69,7 +70,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # What a word is made of.
-    characters: Literal["bytes", "unicode"] = Field("bytes", description="What the model reads of a word.")
+    characters: Alphabet = Field("bytes", description="What the model reads of a word.")
     max_characters: Annotated[int, CharacterEncoderConfig.model_fields["max_characters"]] = Field(
         50, description="Characters of a word with its two markers; longer words are cut."
     )
@@ -80,7 +81,7 @@ class Settings(BaseModel):
     )
 
     # The network above the words.
-    encoder: Literal["lstm", "gru", "gated-cnn"] = Field("lstm", description="What reads the context.")
+    encoder: EncoderKind = Field("lstm", description="What reads the context.")
     layers: Annotated[int, LstmEncoderConfig.model_fields["layers"]] = Field(2, description="Layers of each direction.")
     hidden_dim: Size = Field(1024, description="Cells (gated units of a gated-cnn) of a layer.")
     projection_dim: Size = Field(128, description="Width of a token vector and of each direction.")

@@ -1,0 +1,14 @@
+"""The choices about vectors of text, importable without torch."""
+
+from typing import Literal, get_args
+
+LayerName = Literal["all", "mean", "top"]
+"""All layers, their mean, or the last one; a layer may also be named by its number."""
+LAYER_NAMES: tuple[LayerName, ...] = get_args(LayerName)
+
+Pool = Literal["mean", "max"]
+"""How the vectors of a sentence's tokens become one."""
+POOLS: tuple[Pool, ...] = get_args(Pool)
+
+NumberType = Literal["float32", "float16"]
+"""The numbers in a file of vectors."""
