@@ -17,7 +17,9 @@ from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.formats import native
 from polyseme.index import build, vectors
 from polyseme.index.occurrence_index import OccurrenceIndex
-from polyseme.text.corpus import Corpus, Dictionary, HeldSentences
+from polyseme.text.corpus import Corpus
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.held_sentences import HeldSentences
 
 SENTENCES = [
     ["The", "bank", "of", "the", "river", "was", "steep"],

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from polyseme.text import chinese, chinese_sentences, english, english_sentences, graphemes, lines, tokenizers
 from polyseme.text.chinese import chinese_words
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, tokenized
+from polyseme.text.choices import TOKENIZERS, Tokenizer
+from polyseme.text.tokenizers import tokenized
 
 
 def tokenize(text: str, tokenizer: Tokenizer) -> list[list[str]]:

@@ -12,8 +12,8 @@ _NUMBERS = "No Nos no nos Vol Vols vol vols Ch ch Fig Figs fig figs Sec sec Art 
 _OTHERS = (
     "Jr Sr Ave Blvd Rd Sts Hwy Inc INC Corp CORP Ltd LTD Co Cos CO Bros PVT Dept dept Univ Assn Attn Ed Eds etc al est "
     "lb lbs oz ft hr hrs min mins yr yrs pop Ph.D Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed "
-    "Thu Thur Thurs Fri Sat Sun Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Mont "
-    "Neb Nev Okla Ont Ore Pa Penn Que Tenn Tex Va Vt Wash Wis Wyo"
+    "Thu Thur Thurs Fri Sat Sun Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo "
+    "Mont Neb Nev Okla Ont Ore Pa Penn Que Tenn Tex Va Vt Wash Wis Wyo"
 )
 
 BEFORE_A_NAME = frozenset(_NAMES.split())

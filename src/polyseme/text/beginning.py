@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
@@ -35,21 +35,19 @@ def beginning(files: Iterable[tuple[str, Layout]]) -> str:
 
 
 def _some_lines(path: str, layout: Layout) -> Iterator[str]:
-    if path == STDIN:
-        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-        if peek is None:
-            return
-        opened: AbstractContextManager[io.BufferedIOBase] = nullcontext(io.BytesIO(peek(_CHARACTERS)))
-    elif Path(path).is_file():
-        opened = Path(path).open("rb")
-    else:
-        return
-    with opened as stream:
+    with _opened(path) as stream:
         lines = Lines(stream, name=path, repairs=Repairs())
         read = 0
         while read < _CHARACTERS and (line := lines.readline(_CHARACTERS)):
             read += len(line)
             yield _text_of_record(line) if layout == "jsonl" else line
+
+
+def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
+    if path == STDIN:
+        peek: Callable[[int], bytes] | None = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return nullcontext(io.BytesIO(peek(_CHARACTERS) if peek else b""))
+    return Path(path).open("rb") if Path(path).is_file() else nullcontext(io.BytesIO())
 
 
 def _text_of_record(line: str) -> str:

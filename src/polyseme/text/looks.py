@@ -6,7 +6,7 @@ from typing import Literal
 from polyseme.text.abbreviations import ANYWHERE, BEFORE_A_NAME, BEFORE_A_NUMBER
 
 Look = Literal["cut", "english", "chinese", "raw", "unknown"]
-"""``cut``: in tokens already. ``english``, ``chinese``: raw text. ``raw``: in another language. ``unknown``: unclear."""
+"""``cut``: in tokens already. ``english``, ``chinese``: raw text. ``raw``: of other languages. ``unknown``: unclear."""
 RAW: frozenset[Look] = frozenset(("english", "chinese", "raw"))
 
 _HAN = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0003ffff]")
