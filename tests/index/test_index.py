@@ -418,8 +418,8 @@ class TestDictionary:
     def test_an_index_keeps_the_words_themselves(self, novel: OccurrenceIndex, index: OccurrenceIndex) -> None:
         assert novel.counts["玄德"] == novel.counts["操"] == 1
         opened = OccurrenceIndex(novel.path)
-        assert opened.dictionary == self.NAMES
-        assert index.dictionary is None
+        assert opened.segmentation.dictionary == self.NAMES
+        assert index.segmentation.dictionary is None
 
     def test_text_cut_otherwise_is_not_added(self, novel: OccurrenceIndex, embedder: Embedder, tmp_path: Path) -> None:
         text = [tmp_path / "novel.txt"]
@@ -435,4 +435,4 @@ class TestDictionary:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         del manifest["dictionary"]
         path.write_text(json.dumps(manifest), encoding="utf-8")
-        assert OccurrenceIndex(index.path).dictionary is None
+        assert OccurrenceIndex(index.path).segmentation.dictionary is None
