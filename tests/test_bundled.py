@@ -11,8 +11,7 @@ import pytest
 import polyseme
 from benchmarks import senses
 from polyseme.cli import demo
-from polyseme.formats.detect import BUNDLED, bundled_names
-from polyseme.formats.detect import open_model
+from polyseme.formats.detect import BUNDLED, bundled_names, open_model
 from polyseme.text.marked import marked
 
 NAMES = bundled_names()

@@ -138,8 +138,8 @@ def test_streams_lazily() -> None:
     [
         (
             ["The", "river"],
-            r"sentence 0 is the string 'The', not a list of tokens; if these are the tokens of one sentence, put them into "
-            r"another list: \[tokens\]; if they are texts, give each by itself as one string$",
+            r"sentence 0 is the string 'The', not a list of tokens; if these are the tokens of one sentence, put "
+            r"them into another list: \[tokens\]; if they are texts, give each by itself as a string$",
         ),
         ([["The"], "river"], r"sentence 1 is the string 'river'"),
         ([["The", 3]], r"sentence 0, token 1 is 3 \(int\), not a string"),

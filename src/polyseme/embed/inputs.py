@@ -62,7 +62,7 @@ def _no_strings(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise InputError(
-                f"sentence {number} is the string {sentence[:40]!r}, not a list of tokens; if these are the tokens of one "
-                "sentence, put them into another list: [tokens]; if they are texts, give each by itself as one string"
+                f"sentence {number} is the string {sentence[:40]!r}, not a list of tokens; if these are the tokens of "
+                "one sentence, put them into another list: [tokens]; if they are texts, give each by itself as a string"
             )
         yield sentence
