@@ -64,7 +64,7 @@ TAKEN = "the text is taken as cut already (one sentence per line, tokens between
         ("auto", None, None, GERMAN, NONE, f"{TAKEN}; it looks raw, and --tokenize en, zh or char would cut it"),
         ("auto", None, None, CUT, NONE, f"{TAKEN}, as it looks so"),
         ("auto", None, None, "", NONE, None),
-        ("auto", NAMES, None, CHINESE, ZH, None),
+        ("auto", NAMES, None, CHINESE, ZH, f"the text is cut by --tokenize zh with a dictionary of {NAMES}"),
         # another choice than the model's is said
         ("en", None, EN, RAW, EN, None),
         ("none", None, EN, CUT, NONE, f"{TAKEN}, but the model's text was cut by --tokenize en"),

@@ -75,7 +75,9 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
-        if not (message := error.format_message().rstrip(".")):  # nothing was asked, and help was given
+        if not (
+            message := error.format_message().rstrip(".").replace("Value error, ", "")
+        ):  # nothing was asked, and help was given
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
         _leave(f"{message}{_got(error)}; see {command} --help")

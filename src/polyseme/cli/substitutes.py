@@ -42,8 +42,10 @@ def substitutes(
     from polyseme.text.segmentation import resolve
 
     embedder = load(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    cut, note = resolve(tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: sentence)
-    if note is not None and cut != embedder.segmentation:
+    cut, note = resolve(
+        tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: sentence.replace("[", "").replace("]", "")
+    )
+    if note is not None and (cut.tokenizer is None or cut != embedder.segmentation):
         typer.echo(f"polyseme: {note}", err=True)
     tokens, position = marked(sentence, cut)
     found = embedder.substitutes(tokens, position, k=k)

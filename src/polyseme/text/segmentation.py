@@ -111,7 +111,8 @@ def _as_asked(
 def _by_its_look(dictionary: Dictionary | None, beginning: str) -> tuple[Segmentation, str | None]:
     """Without a model to follow: by what the text looks like."""
     if dictionary is not None:
-        return Segmentation("zh", dictionary), None
+        chosen = Segmentation("zh", dictionary)
+        return chosen, f"the text is cut by {chosen}"
     match look_at(beginning):
         case "english":
             return Segmentation("en"), "the text looks like raw English and is cut by --tokenize en"
