@@ -31,26 +31,19 @@ def prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model 
             )
         if not adaptive:
             softmax_kind(settings, len(own))  # refuses what does not fit
-    dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
-    corpus = Corpus(run["corpus"], reader=run["reader"], tokenize=run["tokenize"], dictionary=dictionary)
-    heldout = None
-    if note := corpus.follow(None if start is None else start.config.segmentation):
-        watcher.note(note)
+    corpus, heldout = _open_texts(run, start, watcher)
     cut = corpus.segmentation
-    run = {
-        **run,
+    decided = {
         "tokenize": cut.tokenizer or "none",
         "dictionary_words": cut.dictionary.words if cut.dictionary else None,
     }
-    if run["heldout"]:
-        heldout = Corpus(run["heldout"], reader=run["reader"], tokenize=run["tokenize"], dictionary=cut.dictionary)
     stop_words = _stop_words(run["stop_words"])
     text = folder / "text"
     try:
         text.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be created ({error.strerror})") from error
-    stored = {"run": run, "settings": settings.model_dump(mode="json")}
+    stored = {"run": {**run, **decided}, "settings": settings.model_dump(mode="json")}
     (folder / "run.json").write_text(json.dumps(stored, indent=1), encoding="utf-8")
     words = text_store.read_corpus(
         text,
@@ -83,6 +76,18 @@ def prepare(run: dict[str, Any], settings: Settings, folder: Path, start: Model 
         )
     indexer = start.indexer if start is not None else _indexer(settings, text)
     text_store.finish(text, words, vocabulary, indexer)
+
+
+def _open_texts(run: dict[str, Any], start: Model | None, watcher: Watcher) -> tuple[Corpus, Corpus | None]:
+    """The corpus and the held-out text, both cut in the same way."""
+    dictionary = Dictionary.read(run["dictionary"]) if run.get("dictionary") else None
+    corpus = Corpus(run["corpus"], reader=run["reader"], tokenize=run["tokenize"], dictionary=dictionary)
+    if note := corpus.follow(None if start is None else start.config.segmentation):
+        watcher.note(note)
+    if not run["heldout"]:
+        return corpus, None
+    heldout = Corpus(run["heldout"], reader=run["reader"], tokenize=corpus.tokenize, dictionary=corpus.dictionary)
+    return corpus, heldout
 
 
 def _indexer(settings: Settings, text: Path) -> Indexer:
