@@ -7,7 +7,8 @@ import numpy as np
 
 from polyseme import Embedder
 from polyseme.embed.layers import LayerChoice
-from polyseme.index.occurrence_index import Occurrence, Words
+from polyseme.index.choices import Words
+from polyseme.index.occurrence_index import Occurrence
 from polyseme.index.vectors import Vectors, unit
 
 K = 10

@@ -70,7 +70,7 @@ class PolysemeTrainer:
 
     def _train(self, path: str, settings: dict[str, Any]) -> None:
         try:
-            train([path], f"{self.folder.name}/model", watcher=self.holder, **settings)
+            train([path], f"{self.folder.name}/model", tokenize="none", watcher=self.holder, **settings)
         except BaseException:
             traceback.print_exc()
             self.folder.cleanup()

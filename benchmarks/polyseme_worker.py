@@ -1,6 +1,7 @@
 """polyseme through its public interface: `Embedder.stream` over sentences in input order."""
 
 import time
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Polyseme:
         # A new embedder knows no words; a short call packs its weights before the clock starts.
         self.embedder = Embedder(self.model, precision=self.precision)
         self.embedder.embed(WARM_UP)
-        sentences = (sentence.tokens for sentence in Corpus([path]))
+        sentences = (sentence.tokens for sentence in Corpus([path], tokenize="none"))
         start = time.perf_counter()
         tokens = sum(array.shape[1] for array in self.embedder.stream(sentences))
         return {"seconds": time.perf_counter() - start, "tokens": tokens}
@@ -68,7 +69,7 @@ class Polyseme:
 
             module.register_forward_pre_hook(before)
             module.register_forward_hook(after)
-        sentences = [sentence.tokens for sentence in Corpus([path])]
+        sentences = [sentence.tokens for sentence in Corpus([path], tokenize="none")]
         start = time.perf_counter()
         steps = sum(array.shape[1] + 2 for array in self.embedder.stream(sentences))  # with the markers
         rest = time.perf_counter() - start - sum(seconds.values())
@@ -77,7 +78,7 @@ class Polyseme:
 
     def vectors(self, path: str, count: int, output: str) -> None:
         """Save all layers of the first sentences (L, N, D)."""
-        sentences = [sentence.tokens for sentence, _ in zip(Corpus([path]), range(count), strict=False)]
+        sentences = [sentence.tokens for sentence in islice(Corpus([path], tokenize="none"), count)]
         np.save(output, np.concatenate(self.embedder.embed(sentences), axis=1))
 
 

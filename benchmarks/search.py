@@ -26,10 +26,12 @@ from benchmarks.process import say
 from polyseme import Embedder, OccurrenceIndex
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
-from polyseme.index.occurrence_index import Occurrence, Words
+from polyseme.index.choices import COMPRESSIONS, Compression, Words
+from polyseme.index.occurrence_index import Occurrence
 from polyseme.index.shard import checksum
-from polyseme.index.vectors import COMPRESSIONS, Compression, Vectors, unit
-from polyseme.text.corpus import TOKENIZERS, Corpus
+from polyseme.index.vectors import Vectors, unit
+from polyseme.text.choices import TOKENIZERS
+from polyseme.text.corpus import Corpus
 
 TEXT = "indexed.jsonl"
 WARM_UP, SEED = 50, 0
@@ -156,7 +158,7 @@ def measure(
         shutil.rmtree(old, ignore_errors=True)
     _tell(f"{compression}: building")
     begun = time.perf_counter()
-    OccurrenceIndex.build(known, Corpus([folder / TEXT]), path, compression=compression)
+    OccurrenceIndex.build(known, Corpus([folder / TEXT], tokenize="none"), path, compression=compression)
     store = time.perf_counter() - begun
     embedder = Embedder(known.model, precision=known.precision)
     begun = time.perf_counter()

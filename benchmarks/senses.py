@@ -26,7 +26,8 @@ from benchmarks.process import say
 from polyseme import Embedder
 from polyseme.embed.load import load_embedder
 from polyseme.errors import FormatError, InputError, PolysemeError
-from polyseme.text.tokenizers import Tokenizer, tokenized
+from polyseme.text.choices import Tokenizer
+from polyseme.text.tokenizers import tokenized
 
 FOLDER = Path(__file__).parent
 LANGUAGES: dict[Tokenizer, str] = {"en": "english", "zh": "chinese"}

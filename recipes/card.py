@@ -39,7 +39,7 @@ import polyseme
 embedder = polyseme.load("{recipe.name}")
 ```
 
-Text is cut into tokens by polyseme's `{recipe.tokenizer}` tokeniser; give it `--tokenize {recipe.tokenizer}`.
+Text is cut into tokens by polyseme's `{recipe.tokenizer}` tokeniser; raw text is cut so by itself.
 
 ## Data
 {sources["train"]["tokens"]:,} tokens in {sources["train"]["sentences"]:,} sentences, {sources["heldout"]["tokens"]:,}

@@ -45,6 +45,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
             [recipe.work / "train.txt"],
             trained,
             heldout=[recipe.work / "heldout.txt"],
+            tokenize="none",
             resume=unfinished.exists(),
             watcher=open_watcher("auto", sys.stderr),
             **settings["train"],
@@ -121,7 +122,9 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
     """Perplexities of the weights as trained and as stored, and how well senses are told apart."""
     return {
         "perplexity": {
-            f"{name}{kind}": evaluate(open_model(folder), (one.tokens for one in Corpus([path]))).to_dict()
+            f"{name}{kind}": evaluate(
+                open_model(folder), (one.tokens for one in Corpus([path], tokenize="none"))
+            ).to_dict()
             for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
             for kind, folder in (("", stored), (", weights in float32", trained))
         },

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from polyseme.errors import PolysemeError
-from polyseme.text.tokenizers import Tokenizer, tokenized
+from polyseme.text.choices import Tokenizer
+from polyseme.text.tokenizers import tokenized
 from recipes import blocks
 from recipes.archive import read_members
 from recipes.blocks import Block

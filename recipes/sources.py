@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from polyseme.errors import FormatError, InputError
-from polyseme.text.tokenizers import Tokenizer
+from polyseme.text.choices import Tokenizer
 
 ROOT = Path(__file__).parent
 Registry = Literal["pypi", "npm"]

@@ -44,8 +44,18 @@ def test_a_model_of_names(run: Command, novel: Path, zh: tuple[object, ...], tmp
     assert run("train", novel, "-o", model, *zh, *MINI).code == 0
     assert {"玄德", "操", "甚", "怒"} <= set((model / "vocabulary.txt").read_text(encoding="utf-8").split())
     with_names, without = (
-        json.loads(run("evaluate", model, novel, *options, "--json").out) for options in (zh, zh[:2])
+        json.loads(run("evaluate", model, novel, *options, "--json").out) for options in (zh, ("--tokenize", "char"))
     )
+    # The model remembers the words, so that nothing has to be said.
+    (tmp_path / "names.txt").unlink()
+    assert json.loads(run("info", model, "--json").out)["dictionary"] == 2
+    for options in ((), zh[:2]):
+        assert json.loads(run("evaluate", model, novel, *options, "--json").out) == with_names
+    assert run("index", novel, "-m", model, "-o", tmp_path / "index").code == 0
+    best = json.loads(run("nearest", tmp_path / "index", "玄德[甚]喜。", "-k", 1, "--json").out)
+    assert best["sentence"] == TOKENS[0]
+    assert polyseme.load(model).tokenize(NOVEL) == TOKENS
+    (tmp_path / "names.txt").write_text("玄德\n操\n", encoding="utf-8")
     assert with_names["unknown_share"] == 0 < without["unknown_share"]
     scores = [json.loads(line)["tokens"] for line in run("score", model, novel, *zh, "--json").out.splitlines()]
     assert scores[:2] == TOKENS

@@ -99,7 +99,7 @@ def test_an_interrupt_says_what_is_kept(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Embedder, "stream", stopped)
-    done = run("index", text, "-m", model, "-o", tmp_path / "index")
+    done = run("index", text, "-m", model, "-o", tmp_path / "index", "--tokenize", "en")
     assert (done.code, done.err) == (130, "polyseme: interrupted; nothing was stored yet\n")
     assert not (tmp_path / "index.partial").exists()
 

@@ -165,8 +165,11 @@ def test_the_model_says_how_its_text_was_cut(run: Command, tmp_path: Path) -> No
     whole = run("substitutes", model, "It's [late]!", "--json").out
     assert whole == run("substitutes", model, "It's [late]!", "--tokenize", "en", "--json").out
     assert whole != run("substitutes", model, "It's[late]!", "--tokenize", "char", "--json").out
-    told = "taken as cut already; the model's text was cut by --tokenize en"
-    assert told in run("evaluate", model, text).err
-    assert told not in run("evaluate", model, text, "--tokenize", "en").err
+    told = "polyseme: the text is cut by --tokenize en, as the model's text was\n"
+    assert run("evaluate", model, text).err == told
+    assert run("evaluate", model, text, "--tokenize", "en").err == ""
+    differs = ", but the model's text was cut by --tokenize en\n"
+    for other in ("none", "char"):
+        assert run("evaluate", model, text, "--tokenize", other).err.endswith(differs)
     run("train", text, "-o", tmp_path / "further", "--from", model, "--epochs", 1, "--tokenize", "char")
     assert json.loads(run("info", tmp_path / "further", "--json").out)["tokenize"] == "char"

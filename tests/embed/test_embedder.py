@@ -141,8 +141,11 @@ def test_streams_lazily() -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("The river bank", r"got the string 'The river bank' where a list of sentences is expected"),
-        (["The", "river"], r"sentence 0 is the string 'The', not a list of tokens; give a list of lists"),
+        (
+            ["The", "river"],
+            r"sentence 0 is the string 'The', not a list of tokens; if these are the tokens of one sentence, put "
+            r"them into another list: \[tokens\]; if they are texts, give each by itself as a string$",
+        ),
         ([["The"], "river"], r"sentence 1 is the string 'river'"),
         ([["The", 3]], r"sentence 0, token 1 is 3 \(int\), not a string"),
         (None, r"got None \(NoneType\) where a list of sentences is expected"),

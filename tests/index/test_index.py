@@ -18,7 +18,9 @@ from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.formats import native
 from polyseme.index import build, vectors
 from polyseme.index.occurrence_index import OccurrenceIndex
-from polyseme.text.corpus import Corpus, Dictionary, HeldSentences
+from polyseme.text.corpus import Corpus
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.held_sentences import HeldSentences
 
 SENTENCES = [
     ["The", "bank", "of", "the", "river", "was", "steep"],
@@ -422,8 +424,8 @@ class TestDictionary:
     def test_an_index_keeps_the_words_themselves(self, novel: OccurrenceIndex, index: OccurrenceIndex) -> None:
         assert novel.counts["玄德"] == novel.counts["操"] == 1
         opened = OccurrenceIndex(novel.path)
-        assert opened.dictionary == self.NAMES
-        assert index.dictionary is None
+        assert opened.segmentation.dictionary == self.NAMES
+        assert index.segmentation.dictionary is None
 
     def test_text_cut_otherwise_is_not_added(self, novel: OccurrenceIndex, embedder: Embedder, tmp_path: Path) -> None:
         text = [tmp_path / "novel.txt"]
@@ -439,4 +441,4 @@ class TestDictionary:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         del manifest["dictionary"]
         path.write_text(json.dumps(manifest), encoding="utf-8")
-        assert OccurrenceIndex(index.path).dictionary is None
+        assert OccurrenceIndex(index.path).segmentation.dictionary is None

@@ -7,7 +7,8 @@ import pytest
 
 from polyseme.errors import FormatError
 from polyseme.index import vectors
-from polyseme.index.vectors import COMPRESSIONS, Compression, Vectors
+from polyseme.index.choices import COMPRESSIONS, Compression
+from polyseme.index.vectors import Vectors
 
 DIM, CLUSTERED = 8, 10_000
 CLOSE: dict[Compression, float] = {"float16": 1e-4, "int8": 2e-3, "pq": 0.1}

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import InputError
-from polyseme.text.corpus import READERS, TOKENIZERS, Corpus, Repairs, Sentence
+from polyseme.text.choices import READERS, TOKENIZER_CHOICES
+from polyseme.text.corpus import Corpus, Sentence
+from polyseme.text.lines import Repairs
 
 
 def tokens(corpus: Corpus) -> list[list[str]]:
@@ -95,8 +97,7 @@ def test_tokenize_is_for_running_text(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text('{"text": "It\'s late."}')
     (tmp_path / "c.conllu").write_text("1\tIt's" + "\t_" * 8)
     assert tokens(Corpus([tmp_path], tokenize="en")) == [["It", "'s", "late", "."]] * 2 + [["It's"]]
-    with pytest.raises(InputError, match=r"^conllu holds tokens already; leave out the tokenizer 'en'$"):
-        Corpus([tmp_path / "c.conllu"], tokenize="en")
+    assert tokens(Corpus([tmp_path / "c.conllu"], tokenize="en")) == [["It's"]]
 
 
 @pytest.mark.usefixtures("stdin")
@@ -191,12 +192,7 @@ def test_a_corpus_is_called_by_its_sources(tmp_path: Path) -> None:
         (["-", "-"], {}, "standard input (-) is given twice but can be read only once; give it once"),
         ("there", {}, "sources is the one path 'there' where a list of paths is expected: [path]"),
         (["there"], {"reader": "csv"}, f"unknown reader 'csv'; choose one of {', '.join(READERS)}"),
-        (["there"], {"tokenize": "de"}, f"unknown tokenizer 'de'; choose one of {', '.join(TOKENIZERS)}"),
-        (
-            ["there"],
-            {"reader": "fasta", "tokenize": "en"},
-            "fasta holds tokens already; leave out the tokenizer 'en'",
-        ),
+        (["there"], {"tokenize": "de"}, f"unknown tokenizer 'de'; choose one of {', '.join(TOKENIZER_CHOICES)}"),
     ],
 )
 def test_what_cannot_be_read_is_named_at_once(

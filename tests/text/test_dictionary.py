@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.errors import InputError
+from polyseme.text.chinese import chinese_words
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.marked import marked
-from polyseme.text.tokenizers import chinese_words
+from polyseme.text.segmentation import Segmentation
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ class TestUse:
             ["玄德", "甚", "喜", "。"],
             ["玄德甚", "喜"],  # tokens stay as they are
         ]
-        assert marked("玄德甚喜，[操]曰", "zh", names) == (["玄德", "甚", "喜", "，", "操", "曰"], 4)
+        assert marked("玄德甚喜，[操]曰", Segmentation("zh", names)) == (["玄德", "甚", "喜", "，", "操", "曰"], 4)
 
     @pytest.mark.parametrize(
         ("tokenize", "what"), [(None, "text that is cut already"), ("en", "the tokenizer 'en'"), ("char", "'char'")]
@@ -155,7 +156,7 @@ class TestUse:
         (tmp_path / "text.txt").write_text("玄德")
         for use in (
             lambda: Corpus([tmp_path / "text.txt"], tokenize=tokenize, dictionary=Dictionary(["玄德"])),  # type: ignore[arg-type]
-            lambda: marked("[玄德]", tokenize, Dictionary(["玄德"])),  # type: ignore[arg-type]
+            lambda: Segmentation(tokenize, Dictionary(["玄德"])),  # type: ignore[arg-type]
         ):
             with pytest.raises(InputError, match=rf"a dictionary is for the tokenizer 'zh', not for .*{what}"):
                 use()

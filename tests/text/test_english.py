@@ -35,6 +35,16 @@ from polyseme.text.english import english_words
             "naïve nai\u0308ve हिन्दी می\u200cخواهم co\u00adoperate",
         ),
         ("He 's here , is n't he ?", "He 's here , is n't he ?"),
+        ("state @-@ of -LRB- don 't and\\/or -RRB-", "state @-@ of -LRB- don 't and \\/ or -RRB-"),
+        ("what...? No?... Why?! etc.. so, Inc...", "what ... ? No ? ... Why ?! etc. . so , Inc ..."),
+        (
+            "in Va. and Calif., Hamdan v. Rumsfeld, INC. at ext. 5",
+            "in Va. and Calif. , Hamdan v. Rumsfeld , INC. at ext. 5",
+        ),
+        ("Dr.Michael of S.Korea, J.K.Rowling, P.O.Box", "Dr. Michael of S. Korea , J.K. Rowling , P.O. Box"),
+        (".NET and .com, file.doc; mailto:a@b.org", ".NET and .com , file.doc ; mailto:a@b.org"),
+        ("w/out w/friends w/o rock 'n' roll, ol' cup o' tea", "w/out w/ friends w/o rock 'n' roll , ol' cup o' tea"),
+        ("a -> b <= c, x ==> y ^_^ -_-", "a -> b <= c , x ==> y ^_^ -_-"),
         ("Stop.\xa0Go\u3000on", "Stop . Go on"),
         (" \t\u3000 ", ""),
     ],
@@ -44,7 +54,29 @@ def test_tokens(sentence: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "a.", "a.B", "1,", "a-", "a's", "n't", "a@", "a+", "w/", "://", ":(", "😀\u200d", "🇨"]
+    "piece",
+    [
+        "a",
+        "a.",
+        "a.B",
+        "1,",
+        "a-",
+        "a's",
+        "n't",
+        "a@",
+        "a+",
+        "w/",
+        "://",
+        ":(",
+        "😀\u200d",
+        "🇨",
+        "->",
+        "<=",
+        "o'",
+        ".a",
+        "^_",
+        "-_",
+    ],
 )
 @pytest.mark.timeout(5)
 def test_a_long_stretch_takes_no_more_than_moments(piece: str) -> None:

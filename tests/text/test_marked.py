@@ -5,8 +5,10 @@ import io
 import pytest
 
 from polyseme.errors import InputError
+from polyseme.text.choices import Tokenizer
 from polyseme.text.marked import marked
-from polyseme.text.tokenizers import Tokenizer, tokenized
+from polyseme.text.segmentation import Segmentation
+from polyseme.text.tokenizers import tokenized
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ from polyseme.text.tokenizers import Tokenizer, tokenized
 def test_the_tokens_are_those_of_the_text(tokenize: Tokenizer, sentence: str) -> None:
     text = sentence.replace("[", "").replace("]", "")
     expected = [token for tokens in tokenized(io.StringIO(text).readline, tokenize) for token in tokens]
-    tokens, position = marked(sentence, tokenize)
+    tokens, position = marked(sentence, Segmentation(tokenize))
     assert tokens == expected
     assert f"[{tokens[position]}]" in sentence
 
@@ -40,7 +42,7 @@ def test_the_tokens_are_those_of_the_text(tokenize: Tokenizer, sentence: str) ->
 def test_the_brackets_hold_one_token(
     tokenize: Tokenizer | None, sentence: str, expected: tuple[list[str], int]
 ) -> None:
-    assert marked(sentence, tokenize) == expected
+    assert marked(sentence, Segmentation(tokenize)) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,4 +56,4 @@ def test_one_word_is_marked(sentence: str) -> None:
 @pytest.mark.parametrize(("tokenize", "sentence"), [("en", "It was un[lovely]."), (None, "The river ban[k]s")])
 def test_no_part_of_a_word_is_marked(tokenize: Tokenizer | None, sentence: str) -> None:
     with pytest.raises(InputError, match="the brackets stand within a word; put them around the whole of it"):
-        marked(sentence, tokenize)
+        marked(sentence, Segmentation(tokenize))

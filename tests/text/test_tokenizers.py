@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.text import graphemes
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, chinese_words, tokenized
+from polyseme.text.chinese import chinese_words
+from polyseme.text.choices import TOKENIZERS, Tokenizer
+from polyseme.text.tokenizers import tokenized
 
 
 def tokenize(text: str, tokenizer: Tokenizer) -> list[list[str]]:
@@ -38,6 +40,25 @@ def test_chinese_words_are_not_guessed_at() -> None:
 
 def test_chinese_words_do_not_part_a_character() -> None:
     assert chinese_words("我👩🏽‍🚀e\u0301他🇨🇳\u3000好") == ["我", "👩🏽‍🚀", "e\u0301", "他", "🇨🇳", "好"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "2023-05-06上午9:30，他花了￥1,234.56元，占30%。",
+            "2023-05-06 上午 9:30 ， 他 花 了 ￥ 1,234.56 元 ， 占 30 % 。",
+        ),
+        ("GPT-4o、C++和Node.js的T恤", "GPT-4o 、 C++ 和 Node.js 的 T恤"),
+        ("见https://a.cn/b?c=1&d=2或写信到li@b.cn。", "见 https://a.cn/b?c=1&d=2 或 写信 到 li@b.cn 。"),
+        ("It's naïve，don’t！", "It 's naïve ， do n’t ！"),
+        ("好……——？！走了。。。真的！！！", "好 …… —— ？！ 走 了 。。。 真的 ！！！"),
+        ("全角ＡＢＣ１２３，３．５", "全角 ＡＢＣ１２３ ， ３．５"),
+        ("한국어 문장，カタカナ", "한국어 문장 ， カタカナ"),
+    ],
+)
+def test_what_stands_between_chinese_words_stays_whole(sentence: str, expected: str) -> None:
+    assert chinese_words(sentence) == expected.split()
 
 
 def test_characters() -> None:

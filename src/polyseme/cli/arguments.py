@@ -1,51 +1,28 @@
 """Arguments that several commands share."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.errors import InputError
+from polyseme.nn.choices import Precision
 from polyseme.progress import ProgressKind
+from polyseme.text.choices import Reader, TokenizerChoice
 
 if TYPE_CHECKING:
     from polyseme.models.model import ModelPath
-    from polyseme.text.corpus import Corpus, Dictionary
-
-
-class ReaderChoice(StrEnum):
-    """How the input is laid out."""
-
-    auto = "auto"
-    lines = "lines"
-    conllu = "conllu"
-    jsonl = "jsonl"
-    fasta = "fasta"
-
-
-class TokenizerChoice(StrEnum):
-    """How running text is cut into tokens."""
-
-    en = "en"
-    zh = "zh"
-    char = "char"
-
-
-class PrecisionChoice(StrEnum):
-    """What the LSTMs compute in."""
-
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    int8 = "int8"
+    from polyseme.text.corpus import Corpus
+    from polyseme.text.dictionary import Dictionary
+    from polyseme.text.segmentation import Segmentation
 
 
 ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A model in the box (polyseme info names them), a model folder, a zip, an HDF5 weights file, a TensorFlow "
+        help="A bundled model (polyseme info names them), a model folder, a zip, an HDF5 weights file, a TensorFlow "
         "checkpoint or an ELMoForManyLangs folder.",
         show_default=False,
     ),
@@ -63,28 +40,35 @@ TextArgument = Annotated[
     list[str], typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False)
 ]
 TokenizeOption = Annotated[
-    TokenizerChoice | None, typer.Option(help="Cut raw text into sentences and tokens, as for training.")
+    TokenizerChoice,
+    typer.Option(
+        help="How raw text is cut into sentences and tokens: as the model's text was, not at all (a line is a sentence "
+        "of tokens between spaces), into English words, Chinese words or characters. CoNLL-U, FASTA and JSON lines of "
+        "tokens are never cut again."
+    ),
 ]
 DictionaryOption = Annotated[
     Path | None,
     typer.Option(
-        "--dictionary", help="With --tokenize zh, a file of words to keep whole, one a line, such as a novel's names."
+        "--dictionary",
+        help="A file of words to keep whole in Chinese words, one per line, such as a novel's names; by default those "
+        "of the model's text.",
     ),
 ]
 FormatOption = Annotated[
-    ReaderChoice, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+    Reader, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
 ]
 ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
         "-m",
-        help="A model in the box (polyseme info names them), or of any known format.",
+        help="A bundled model (polyseme info names them), or of any known format.",
         show_default=False,
     ),
 ]
 PrecisionOption = Annotated[
-    PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
+    Precision, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
 ]
 ProgressOption = Annotated[
     ProgressKind,
@@ -123,18 +107,18 @@ def read_dictionary(path: Path | None) -> "Dictionary | None":
     return None if path is None else Dictionary.read(path)
 
 
-def open_corpus(
-    text: Sequence[str], reader: ReaderChoice, tokenize: TokenizerChoice | None, dictionary: Path | None
-) -> "Corpus":
+def open_corpus(text: Sequence[str], reader: Reader, tokenize: TokenizerChoice, dictionary: Path | None) -> "Corpus":
     """The corpus that a command is given."""
     from polyseme.text.corpus import Corpus
 
-    return Corpus(
-        text,
-        reader=reader.value,
-        tokenize=tokenize.value if tokenize else None,
-        dictionary=read_dictionary(dictionary),
-    )
+    return Corpus(text, reader=reader, tokenize=tokenize, dictionary=read_dictionary(dictionary))
+
+
+def follow_model(model: "Segmentation", *corpora: "Corpus") -> None:
+    """Cut text as the model's text was, unless another way was asked for, and say so."""
+    for note in dict.fromkeys(corpus.follow(model) for corpus in corpora):
+        if note is not None:
+            typer.echo(f"polyseme: {note}", err=True)
 
 
 def tell_repairs(corpus: "Corpus") -> None:

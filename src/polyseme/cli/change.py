@@ -12,11 +12,10 @@ from polyseme.cli.arguments import (
     FormatOption,
     JsonFlag,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
     ProgressOption,
-    ReaderChoice,
     TokenizeOption,
+    follow_model,
     model_path,
     open_corpus,
 )
@@ -50,10 +49,10 @@ def change(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the most changed words into this .png or .svg file.", show_default=False)
     ] = None,
-    tokenize: TokenizeOption = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    reader: FormatOption = "auto",
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
@@ -64,7 +63,7 @@ def change(
     APD is the average distance (1 - cosine) of an old from a new occurrence, PRT the distance of their averages; words
     are taken in any letter case. Of an index all occurrences count, as they were embedded.
 
-    Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-model --tokenize en
+    Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-small
     """
     from polyseme import plots
     from polyseme.index.build import MANIFEST
@@ -78,7 +77,12 @@ def change(
     notes: list[str] = []
     indexes = [(Path(place) / MANIFEST).is_file() for place in (old, new)]
     if all(indexes):
-        for_texts = {"--model": model, "--options": options, "--tokenize": tokenize, "--dictionary": dictionary}
+        for_texts = {
+            "--model": model,
+            "--options": options,
+            "--tokenize": None if tokenize == "auto" else tokenize,
+            "--dictionary": dictionary,
+        }
         if given := [name for name, value in for_texts.items() if value is not None]:
             raise InputError(f"{given[0]} is for texts, and {old} and {new} are indexes; leave it out")
         found = change_of_indexes(Path(old), Path(new), words=words, least=least)
@@ -91,7 +95,8 @@ def change(
         if model is None:
             raise InputError("texts need a model to embed them with; give one with -m, or two indexes")
         texts = [open_corpus([text], reader, tokenize, dictionary) for text in (old, new)]
-        embedder = load(model_path(model, options), precision=precision.value, device=device)
+        embedder = load(model_path(model, options), precision=precision, device=device)
+        follow_model(embedder.segmentation, *texts)
         with counting_tokens(progress, f"embedding {old} and {new}") as advance:
             found = change_of_texts(
                 embedder, *texts, words=words, least=least, most=most, layers=parse_choice(layers), advance=advance

@@ -1,7 +1,6 @@
 """``polyseme convert``: from any format to the native folder, and back to HDF5; word vectors to theirs."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,22 +8,7 @@ import typer
 
 from polyseme.cli.arguments import ModelArgument, OptionsFile, SoftmaxFile, VocabularyFile, model_path
 from polyseme.errors import InputError
-
-
-class Target(StrEnum):
-    """What to write."""
-
-    native = "native"
-    hdf5 = "hdf5"
-    vectors = "vectors"
-
-
-class Storage(StrEnum):
-    """What weights are kept in."""
-
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    int8 = "int8"
+from polyseme.formats.choices import Storage, Target
 
 
 def convert(
@@ -33,11 +17,11 @@ def convert(
     to: Annotated[
         Target,
         typer.Option(help="The native folder, options.json with weights.hdf5, or a folder of static word vectors."),
-    ] = Target.native,
+    ] = "native",
     weights: Annotated[
         Storage,
         typer.Option(help="What a native folder keeps its weights in; they are always computed with as float32."),
-    ] = Storage.float32,
+    ] = "float32",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
@@ -53,12 +37,12 @@ def convert(
 
     Example: polyseme convert glove.6B.50d.txt glove
     """
-    if to is Target.vectors:
+    if to == "vectors":
         _convert_vectors(
             Path(model),
             output,
             {
-                "--weights": weights is not Storage.float32,
+                "--weights": weights != "float32",
                 "--options": options,
                 "--softmax": softmax,
                 "--vocabulary": vocabulary,
@@ -71,16 +55,16 @@ def convert(
 
     opened = open_any(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     if not isinstance(opened, Model):
-        if to is Target.hdf5:
+        if to == "hdf5":
             raise InputError(f"{model}: word vectors cannot be written as the HDF5 weights of a biLM; leave out --to")
-        _convert_vectors(Path(model), output, {"--weights": weights is not Storage.float32})
+        _convert_vectors(Path(model), output, {"--weights": weights != "float32"})
         return
-    if to is Target.native:
-        native.write(opened, output, storage=weights.value)
-    elif weights is Storage.float32:
+    if to == "native":
+        native.write(opened, output, storage=weights)
+    elif weights == "float32":
         bilm_hdf5.write(opened, output)
     else:
-        raise InputError(f"HDF5 weights are float32, not {weights.value}; leave out --weights, or --to hdf5")
+        raise InputError(f"HDF5 weights are float32, not {weights}; leave out --weights, or --to hdf5")
     typer.echo(f"{output}: written from {opened.config.source}", err=True)
 
 

@@ -9,16 +9,17 @@ import typer
 from polyseme.cli.arguments import (
     DeviceOption,
     DictionaryOption,
+    FormatOption,
     JsonFlag,
     ModelOption,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
     ProgressOption,
-    ReaderChoice,
-    TokenizerChoice,
+    TextArgument,
+    TokenizeOption,
     VocabularyFile,
     check_outside,
+    follow_model,
     model_path,
     open_corpus,
     tell_repairs,
@@ -28,10 +29,7 @@ from polyseme.embed.choices import NumberType, Pool
 
 
 def embed(
-    text: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False),
-    ],
+    text: TextArgument,
     model: ModelOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="What to write: .npz, .h5 or .parquet.", show_default=False)
@@ -46,16 +44,9 @@ def embed(
         Pool | None,
         typer.Option(help="One vector per sentence, the mean or maximum over its tokens, instead of one per token."),
     ] = None,
-    tokenize: Annotated[
-        TokenizerChoice | None,
-        typer.Option(
-            help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
-        ),
-    ] = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: Annotated[
-        ReaderChoice, typer.Option("--format", help="The layout of the input; auto goes by the file's suffix.")
-    ] = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     dtype: Annotated[NumberType, typer.Option(help="The numbers in the file.")] = "float32",
     resume: Annotated[bool, typer.Option("--resume", help="Continue where an interrupted run stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
@@ -67,7 +58,7 @@ def embed(
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     vocabulary: VocabularyFile = None,
@@ -76,11 +67,11 @@ def embed(
 ) -> None:
     """Embed text: write the vectors of every token, or one vector per sentence, into a file.
 
-    The input is plain text (one tokenised sentence per line, or raw text with --tokenize), CoNLL-U, JSON lines or
-    FASTA, each also as .gz. Memory does not grow with the input. Work is stored at least every minute and when the run
-    is stopped by Ctrl-C or SIGTERM; --resume continues it.
+    The input is raw text, text that is tokenised already (--tokenize none), CoNLL-U, JSON lines or FASTA, each also as
+    .gz. Memory does not grow with the input. Work is stored at least every minute and when the run is stopped by Ctrl-C
+    or SIGTERM; --resume continues it.
 
-    Example: polyseme embed novel.txt --tokenize en -m elmo.zip -o novel.parquet --layers mean
+    Example: polyseme embed novel.txt -m english-small -o novel.parquet --layers mean
     """
     from polyseme.embed.job import embed_corpus
     from polyseme.embed.layers import parse_choice
@@ -92,12 +83,13 @@ def embed(
     embedder = load(
         model_path(model, options),
         vocabulary=vocabulary,
-        precision=precision.value,
+        precision=precision,
         stateful=stateful,
         device=device,
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
+    follow_model(embedder.segmentation, corpus)
     with shown(progress) as watcher:
         result = embed_corpus(
             embedder,

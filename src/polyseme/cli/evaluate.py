@@ -13,11 +13,11 @@ from polyseme.cli.arguments import (
     ModelArgument,
     OptionsFile,
     ProgressOption,
-    ReaderChoice,
     SoftmaxFile,
     TextArgument,
     TokenizeOption,
     VocabularyFile,
+    follow_model,
     model_path,
     open_corpus,
     tell_repairs,
@@ -28,9 +28,9 @@ from polyseme.cli.progress import counting_tokens
 def evaluate(
     model: ModelArgument,
     text: TextArgument,
-    tokenize: TokenizeOption = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
@@ -43,13 +43,14 @@ def evaluate(
     Perplexity is exp of the mean negative log-probability of the predictions: every token and, forward, the end
     marker, backward, the begin marker. The average is the mean of the two perplexities, as the ELMo paper reports it.
 
-    Example: polyseme evaluate novel-model test.txt --tokenize en
+    Example: polyseme evaluate novel-model test.txt
     """
     from polyseme.formats.detect import open_model
     from polyseme.train.lm.evaluate import evaluate as measure
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
+    follow_model(opened.segmentation, corpus)
     with counting_tokens(progress, f"evaluating {corpus}") as advance:
 
         def sentences() -> Iterator[list[str]]:
@@ -59,8 +60,6 @@ def evaluate(
 
         result = measure(opened, sentences(), device=device)
     tell_repairs(corpus)
-    if tokenize is None and (cut := opened.config.tokenize):
-        typer.echo(f"polyseme: {corpus}: taken as cut already; the model's text was cut by --tokenize {cut}", err=True)
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "softmax_words": opened.bilm_config.vocabulary_size}))
         return

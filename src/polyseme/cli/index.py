@@ -2,7 +2,6 @@
 
 import json
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +14,12 @@ from polyseme.cli.arguments import (
     JsonFlag,
     ModelOption,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
     ProgressOption,
-    ReaderChoice,
     TextArgument,
     TokenizeOption,
     check_outside,
+    follow_model,
     model_path,
     open_corpus,
     query_model,
@@ -29,6 +27,7 @@ from polyseme.cli.arguments import (
 )
 from polyseme.cli.progress import counting_tokens, resumable
 from polyseme.errors import InputError
+from polyseme.index.choices import Compression, Words
 
 IndexArgument = Annotated[
     Path, typer.Argument(metavar="INDEX", help="A folder that polyseme index wrote.", show_default=False)
@@ -44,40 +43,24 @@ QueryModel = Annotated[
 ]
 
 
-class CompressionChoice(StrEnum):
-    """How vectors are stored."""
-
-    float16 = "float16"
-    int8 = "int8"
-    pq = "pq"
-
-
-class WordsChoice(StrEnum):
-    """Whose occurrences to find."""
-
-    any = "any"
-    same = "same"
-    other = "other"
-
-
 def index(
     text: TextArgument,
     model: ModelOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="The index folder to write.", show_default=False)],
     layers: Annotated[str, typer.Option(help="Which vector of an occurrence: top, mean or a layer's number.")] = "top",
     compression: Annotated[
-        CompressionChoice, typer.Option(help="Two bytes a number, one, or a quarter of one.")
-    ] = CompressionChoice.float16,
+        Compression, typer.Option(help="Two bytes per number, one, or a quarter of one.")
+    ] = "float16",
     word: Annotated[
         list[str] | None, typer.Option("--word", help="Only occurrences of this word; may be given again.")
     ] = None,
     sample: Annotated[float, typer.Option(help="Only this share of the occurrences.")] = 1.0,
-    tokenize: TokenizeOption = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     append: Annotated[bool, typer.Option("--append", help="Add to an index that is there.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
@@ -85,7 +68,7 @@ def index(
 ) -> None:
     """Store every occurrence of a corpus as a vector, to be searched by meaning.
 
-    Example: polyseme index news.txt --tokenize en -m english-model -o news-index
+    Example: polyseme index news.txt -m english-small -o news-index
     """
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
@@ -93,7 +76,8 @@ def index(
 
     check_outside(output, text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
-    embedder = load(model_path(model, options), precision=precision.value, device=device)
+    embedder = load(model_path(model, options), precision=precision, device=device)
+    follow_model(embedder.segmentation, corpus)
     begun = time.monotonic()
     with resumable(output, resume=resume), counting_tokens(progress, f"indexing {corpus}") as advance:
         built = OccurrenceIndex.build(
@@ -101,7 +85,7 @@ def index(
             corpus,
             output,
             layers=parse_choice(layers),
-            compression=compression.value,
+            compression=compression,
             words=word or None,
             sample=sample,
             append=append,
@@ -125,9 +109,7 @@ def nearest(
         ),
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many occurrences.")] = 10,
-    words: Annotated[
-        WordsChoice, typer.Option(help="Occurrences of any word, of the same one, or of others alone.")
-    ] = WordsChoice.any,
+    words: Annotated[Words, typer.Option(help="Occurrences of any word, of the same one, or of others alone.")] = "any",
     group: Annotated[bool, typer.Option("--group", help="Only the best occurrence of each word.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector; slower in a large index.")] = False,
     model: QueryModel = None,
@@ -144,10 +126,10 @@ def nearest(
     from polyseme.text.marked import mark, marked
 
     opened = OccurrenceIndex(folder, model=query_model(model, options))
-    tokens, position = marked(sentence, opened.tokenize, opened.dictionary)
-    found = opened.nearest(tokens, position, k=k, words=words.value, group=group, exact=exact)
+    tokens, position = marked(sentence, opened.segmentation)
+    found = opened.nearest(tokens, position, k=k, words=words, group=group, exact=exact)
     if not found:
-        which = f"{'of another word than' if words is WordsChoice.other else 'of'} {tokens[position]!r}"
+        which = f"{'of another word than' if words == 'other' else 'of'} {tokens[position]!r}"
         raise InputError(f"{folder}: no occurrence {which}; leave out --words, or index more text")
     for one in found:
         if as_json:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OptionalModel = Annotated[
     str | None,
-    typer.Argument(metavar="[MODEL]", help="A model in the box, or of any known format.", show_default=False),
+    typer.Argument(metavar="[MODEL]", help="A bundled model, or one of any known format.", show_default=False),
 ]
 
 
@@ -25,7 +25,7 @@ def info(
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a model is: format, size, layers, characters, vocabulary. Without one, name those in the box.
+    """Say what a model is: format, size, layers, characters, vocabulary. Without one, name the bundled models.
 
     Example: polyseme info model.zip
     """
@@ -75,6 +75,7 @@ def _describe_model(model: "Model") -> dict[str, str | int | None]:
         "softmax_words": config.vocabulary_size,
         "vocabulary": len(model.vocabulary) if model.vocabulary else 0,
         "tokenize": config.tokenize,
+        "dictionary": len(config.dictionary or ()),
         "mixes": len(model.mixes),
         "fingerprint": model.fingerprint(),
     }

@@ -75,7 +75,8 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
-        if not (message := error.format_message().rstrip(".")):  # no command was given, and the help was printed
+        message = error.format_message().rstrip(".").replace("Value error, ", "")
+        if not message:  # no command was given, and the help was printed
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
         _leave(f"{message}{_got(error)}; see {command} --help")

@@ -12,7 +12,6 @@ from polyseme.cli.arguments import (
     JsonFlag,
     ModelArgument,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
     ProgressOption,
     model_path,
@@ -34,7 +33,7 @@ def probe(
         int, typer.Option(min=1, help="Words used of a file; of a larger one, sentences spread evenly over it.")
     ] = 250_000,
     plot: Annotated[Path | None, typer.Option(help="Draw the accuracies into this .png or .svg file.")] = None,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
@@ -54,7 +53,7 @@ def probe(
 
     if plot is not None:
         plots.check_path(plot)
-    embedder = load(model_path(model, options), precision=precision.value, device=device)
+    embedder = load(model_path(model, options), precision=precision, device=device)
     begun = time.monotonic()
     with counting_tokens(progress, f"probing {column}") as advance:
         result = measure(embedder, train, test, column, most=most, advance=advance)

@@ -14,11 +14,11 @@ from polyseme.cli.arguments import (
     ModelArgument,
     OptionsFile,
     ProgressOption,
-    ReaderChoice,
     SoftmaxFile,
     TextArgument,
     TokenizeOption,
     VocabularyFile,
+    follow_model,
     model_path,
     open_corpus,
     tell_repairs,
@@ -32,9 +32,9 @@ SENTENCES_AT_ONCE = 1024
 def score(
     model: ModelArgument,
     text: TextArgument,
-    tokenize: TokenizeOption = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
@@ -55,6 +55,7 @@ def score(
 
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load_embedder(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
+    follow_model(embedder.segmentation, corpus)
     words = embedder.model.vocabulary
     head = "" if as_json else f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}\n"
     sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens or as_json)

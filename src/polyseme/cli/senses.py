@@ -13,7 +13,6 @@ from polyseme.cli.arguments import (
     JsonFlag,
     ModelOption,
     OptionsFile,
-    PrecisionChoice,
     PrecisionOption,
     ProgressOption,
     model_path,
@@ -107,7 +106,7 @@ def evaluate(
         Path | None,
         typer.Option("--sense-index", help="WordNet's index.sense, for its first senses.", show_default=False),
     ] = None,
-    precision: PrecisionOption = PrecisionChoice.float32,
+    precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
@@ -128,7 +127,7 @@ def evaluate(
     from polyseme.embed.load import load
     from polyseme.study.sense_evaluation import evaluate_senses
 
-    embedder = load(model_path(model, options), precision=precision.value, device=device)
+    embedder = load(model_path(model, options), precision=precision, device=device)
     begun = time.monotonic()
     with counting_tokens(progress, "learning senses") as advance:
         found = evaluate_senses(embedder, train, test, sense_index=sense_index, advance=advance)

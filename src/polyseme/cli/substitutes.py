@@ -11,7 +11,7 @@ from polyseme.cli.arguments import (
     ModelArgument,
     OptionsFile,
     SoftmaxFile,
-    TokenizerChoice,
+    TokenizeOption,
     VocabularyFile,
     model_path,
     read_dictionary,
@@ -26,13 +26,7 @@ def substitutes(
         typer.Argument(help='A sentence with the word in brackets: "The river [bank] was steep".', show_default=False),
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many words.")] = 10,
-    tokenize: Annotated[
-        TokenizerChoice | None,
-        typer.Option(
-            help="Cut the sentence into tokens. [default: as the model's text was; at spaces where that is not known]",
-            show_default=False,
-        ),
-    ] = None,
+    tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
@@ -45,10 +39,15 @@ def substitutes(
     """
     from polyseme.embed.load import load_embedder
     from polyseme.text.marked import marked
+    from polyseme.text.segmentation import resolve
 
     embedder = load_embedder(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    cut = tokenize.value if tokenize else embedder.model.config.tokenize
-    tokens, position = marked(sentence, cut, read_dictionary(dictionary))
+    cut, note = resolve(
+        tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: sentence.replace("[", "").replace("]", "")
+    )
+    if note is not None and (cut.tokenizer is None or cut != embedder.segmentation):
+        typer.echo(f"polyseme: {note}", err=True)
+    tokens, position = marked(sentence, cut)
     found = embedder.substitutes(tokens, position, k=k)
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))

@@ -4,7 +4,6 @@ import inspect
 import json
 import os
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,23 +13,14 @@ from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
     JsonFlag,
-    ReaderChoice,
-    TokenizerChoice,
     check_outside,
 )
 from polyseme.errors import InputError
+from polyseme.text.choices import TokenizerChoice
+from polyseme.train.choices import Preset
 
 INTERRUPTED = 130
 """The exit code of a run that Ctrl-C ended."""
-
-
-class PresetChoice(StrEnum):
-    """The presets by name."""
-
-    tiny = "tiny"
-    small = "small"
-    medium = "medium"
-    original = "original"
 
 
 def train(
@@ -42,15 +32,17 @@ def train(
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.", show_default=False)],
-    preset: Annotated[PresetChoice, typer.Option(help="Sizes and settings to begin from.")] = PresetChoice.small,
+    preset: Annotated[Preset, typer.Option(help="Sizes and settings to begin from.")] = "small",
     tokenize: Annotated[
-        TokenizerChoice | None,
+        TokenizerChoice,
         typer.Option(
-            help="Cut raw text into sentences and tokens; else a line is a sentence of tokens between spaces."
+            help="How raw text is cut into sentences and tokens: as the text of the model --from was or, without one, "
+            "by what the text looks like (auto); not at all (a line is a sentence of tokens between spaces); into "
+            "English words, Chinese words or characters."
         ),
-    ] = None,
+    ] = "auto",
     dictionary: DictionaryOption = None,
-    reader: FormatOption = ReaderChoice.auto,
+    reader: FormatOption = "auto",
     heldout: Annotated[
         list[str] | None,
         typer.Option("--heldout", help="Held-out text; else a part of the corpus is held out.", show_default=False),
@@ -71,7 +63,7 @@ def train(
     the held-out part best. Ctrl-C saves; --resume goes on. Several processes: torchrun --nproc-per-node 2 -m polyseme
     train ...
 
-    Example: polyseme train novel.txt --tokenize en -o novel-model --preset tiny --time-budget 30m
+    Example: polyseme train novel.txt -o novel-model --preset tiny --time-budget 30m
     """
     from polyseme.progress import open_watcher
     from polyseme.train.lm.run import train as run
@@ -82,10 +74,10 @@ def train(
     outcome = run(
         corpus or [],
         output,
-        preset=preset.value,
+        preset=preset,
         heldout=heldout or [],
-        reader=reader.value,
-        tokenize=tokenize.value if tokenize else None,
+        reader=reader,
+        tokenize=tokenize,
         dictionary=dictionary,
         stop_words=stop_words,
         start=start,

@@ -1,6 +1,5 @@
 """ELMo vectors of documents as a step of a scikit-learn pipeline."""
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, Self
@@ -16,8 +15,9 @@ from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError, MissingPart
 from polyseme.models.model import ModelPath
 from polyseme.text.batching import checked
+from polyseme.text.choices import TOKENIZERS, Tokenizer
 from polyseme.text.dictionary import Dictionary
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary, tokenized
+from polyseme.text.segmentation import Segmentation
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -128,7 +128,8 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if self.tokenize not in (None, "space", *TOKENIZERS):
             known = ", ".join(map(repr, (*TOKENIZERS, "space")))
             raise InputError(f"tokenize is {self.tokenize!r}, expected one of {known}, or None for lists of tokens")
-        check_dictionary(self.dictionary, self.tokenize)
+        if self.dictionary is not None:  # refused where the tokeniser has no use for one
+            Segmentation(None if self.tokenize == "space" else self.tokenize, self.dictionary)
         return embedder
 
     def _choice(self) -> LayerChoice:
@@ -152,4 +153,4 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.tokenize == "space":
                 yield [text.split()]
             else:
-                yield list(tokenized(io.StringIO(text).readline, self.tokenize, self.dictionary))
+                yield list(Segmentation(self.tokenize, self.dictionary).sentences(text))

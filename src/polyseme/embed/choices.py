@@ -1,9 +1,13 @@
-"""Choices for embedding, in a module that imports nothing, so that the command line can offer them at once."""
+"""The choices about vectors of text, importable without torch."""
 
 from typing import Literal, get_args
 
+LayerName = Literal["all", "mean", "top"]
+"""All layers, their mean, or the last one; a layer may also be named by its number."""
+LAYER_NAMES: tuple[LayerName, ...] = get_args(LayerName)
+
 Pool = Literal["mean", "max"]
-"""How the vectors of the tokens make one vector per sentence."""
+"""How the vectors of a sentence's tokens become one."""
 POOLS: tuple[Pool, ...] = get_args(Pool)
 
 NumberType = Literal["float32", "float16"]

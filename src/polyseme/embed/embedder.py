@@ -7,14 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyseme.embed.inputs import Sentences, token_lists, tokens_and_position
 from polyseme.embed.language_model import LanguageModel, Substitute
 from polyseme.embed.layers import LayerChoice, check_choice, choose
-from polyseme.embed.source import Vectors, VectorSource, check_position
+from polyseme.embed.source import Vectors, VectorSource
 from polyseme.embed.word_cache import WordCache
 from polyseme.errors import InputError
 from polyseme.models.carried_state import CarriedState
 from polyseme.models.model import Model
-from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.choices import Precision
 from polyseme.nn.packing import Packing
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.nn.weight_changes import weights_version
@@ -74,6 +75,7 @@ class Embedder(VectorSource):
         self._carried = CarriedState() if stateful else None
         self._cache = WordCache(network.token_encoder.dim, budget_bytes=cache_mib << 20, device=self.device)
         self._version = weights_version(network.token_encoder)
+        self.segmentation = model.segmentation
 
     def __repr__(self) -> str:
         details = f"layers={self.layers}, dim={self.dim}, precision={self.precision}, stateful={self.stateful}"
@@ -83,13 +85,14 @@ class Embedder(VectorSource):
         """A short checksum of the network; two precisions of one network have the same."""
         return self.model.fingerprint()
 
-    def stream(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> Iterator[Vectors]:
+    def stream(self, sentences: Sentences, *, layers: LayerChoice = "all") -> Iterator[Vectors]:
         """The vectors of every token, lazily; see `VectorSource`."""
         check_choice(layers, self.layers)
+        tokens = token_lists(sentences, self.segmentation)
         if self.stateful:
-            return self._stream_stateful(sentences, layers)
+            return self._stream_stateful(tokens, layers)
         return in_input_order(
-            sentences,
+            tokens,
             lambda batch: self._batch(batch, layers),
             batch_tokens=self.batch_tokens,
             without_tokens=lambda: self._no_tokens(layers),
@@ -100,8 +103,11 @@ class Embedder(VectorSource):
         if self._carried:
             self._carried.forget()
 
-    def score(self, sentences: Iterable[Sequence[str]]) -> list[Vectors]:
+    def score(self, sentences: Sentences) -> list[Vectors]:
         """How likely the model finds each token, given its left and given its right context.
+
+        Args:
+            sentences: Lists of tokens; or one raw text, which is cut as in `tokenize`.
 
         Returns:
             One (T, 2) array per sentence: forward and backward natural log-probability of each token. A word outside
@@ -115,27 +121,28 @@ class Embedder(VectorSource):
 
         return list(
             in_input_order(
-                sentences,
+                token_lists(sentences, self.segmentation),
                 scores,
                 batch_tokens=self.batch_tokens,
                 without_tokens=lambda: np.zeros((0, 2), dtype=np.float32),
             )
         )
 
-    def substitutes(self, sentence: Sequence[str], position: int, *, k: int = 10) -> list[Substitute]:
+    def substitutes(
+        self, sentence: str | Sequence[str], position: int | None = None, *, k: int = 10
+    ) -> list[Substitute]:
         """The words that the model would put in place of one token, best first.
 
         Args:
-            sentence: Tokens.
-            position: Which of them, from 0.
+            sentence: A raw sentence with the word in brackets, which is cut as in `tokenize`; or its tokens.
+            position: Which of the tokens, from 0.
             k: How many words.
         """
         language_model = self._language_model()
-        sentence = next(checked([sentence]))
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
-        check_position(sentence, position)
-        top, packing = self._top([sentence])
+        tokens, position = tokens_and_position(sentence, position, self.segmentation)
+        top, packing = self._top([tokens])
         return language_model.substitutes(top, packing, position, k)
 
     def _stream_stateful(self, sentences: Iterable[Sequence[str]], layers: LayerChoice) -> Iterator[Vectors]:

@@ -18,7 +18,8 @@ from polyseme.files.interrupt import Interruption, interruptible
 from polyseme.files.whole import JSON
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.progress import Figure, TokenCounter, Watcher, watching
-from polyseme.text.corpus import Corpus, HeldSentences, Sentence
+from polyseme.text.corpus import Corpus, Sentence
+from polyseme.text.held_sentences import HeldSentences
 
 
 @dataclass(frozen=True, kw_only=True)

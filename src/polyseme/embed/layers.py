@@ -8,16 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyseme.embed.choices import LAYER_NAMES, LayerName
 from polyseme.errors import InputError
 from polyseme.nn.scalar_mix import ScalarMix
 
-LayerChoice = Literal["all", "mean", "top"] | int | ScalarMix
+LayerChoice = LayerName | int | ScalarMix
 """All layers, their mean, one of them, or a learned mix."""
 
 
 def parse_choice(text: str) -> LayerChoice:
     """A choice as written on a command line; whether a model has that layer is checked later."""
-    if text in ("all", "mean", "top"):
+    if text in LAYER_NAMES:
         return cast("LayerChoice", text)
     try:
         return int(text)
@@ -34,7 +35,7 @@ def check_choice(choice: LayerChoice, layers: int) -> None:
             )
         return
     numbers = isinstance(choice, int | np.integer) and not isinstance(choice, bool)
-    if (isinstance(choice, str) and choice in ("all", "mean", "top")) or (numbers and 0 <= int(choice) < layers):
+    if (isinstance(choice, str) and choice in LAYER_NAMES) or (numbers and 0 <= int(choice) < layers):
         return
     known = ", ".join(map(str, range(layers)))
     raise InputError(f"unknown layer {choice!r}; expected one of {known}, or 'all', 'mean', 'top'")

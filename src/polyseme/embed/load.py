@@ -10,7 +10,7 @@ from polyseme.embed.static_vectors import StaticVectors
 from polyseme.errors import InputError
 from polyseme.formats.detect import open_any, open_model, stored_path
 from polyseme.models.model import Model, ModelPath
-from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.choices import Precision
 
 
 def load(

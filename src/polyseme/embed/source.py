@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.embed.choices import POOLS, Pool
+from polyseme.embed.inputs import Sentences, token_lists
 from polyseme.embed.layers import LayerChoice
 from polyseme.errors import InputError
 from polyseme.models.model import ModelPath
-from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.choices import Precision
+from polyseme.text.segmentation import Segmentation
 
 Vectors = NDArray[np.float32]
 Item = TypeVar("Item")
@@ -30,6 +32,7 @@ class VectorSource(ABC):
         dim: The length D of a vector.
         precision: The number type that vectors are computed in.
         stateful: Whether vectors depend on what was embedded before.
+        segmentation: How raw text is tokenised for it: as the text was that it learnt from.
         path: Where to find it again, as `polyseme.load` takes it; None if it came from no file.
     """
 
@@ -37,14 +40,15 @@ class VectorSource(ABC):
     dim: int
     precision: Precision
     stateful: bool
+    segmentation: Segmentation
     path: ModelPath | None
 
     @abstractmethod
-    def stream(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> Iterator[Vectors]:
+    def stream(self, sentences: Sentences, *, layers: LayerChoice = "all") -> Iterator[Vectors]:
         """The vectors of every token, lazily: reads a little ahead and holds a bounded number of tokens.
 
         Args:
-            sentences: Lists of tokens.
+            sentences: Lists of tokens; or one raw text, which is tokenised as in `tokenize`.
             layers: ``"all"``, ``"mean"``, ``"top"``, the number of a layer, or a `ScalarMix`.
 
         Yields:
@@ -61,17 +65,24 @@ class VectorSource(ABC):
         path = self.path[-1] if isinstance(self.path, tuple) else self.path
         return type(self).__name__ if path is None else Path(path).name
 
-    def embed(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> list[Vectors]:
+    def tokenize(self, text: str) -> list[list[str]]:
+        """The sentences of a raw text, each a list of tokens, as the text was tokenised that the source learnt from.
+
+        If that is not recorded (a published model), a line is a sentence and tokens are separated by spaces.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"text is a {type(text).__name__}, expected one string of raw text")
+        return list(map(list, token_lists(text, self.segmentation)))
+
+    def embed(self, sentences: Sentences, *, layers: LayerChoice = "all") -> list[Vectors]:
         """The vectors of every token; as `stream`, in a list."""
         return list(self.stream(sentences, layers=layers))
 
-    def embed_sentences(
-        self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "mean", pool: Pool = "mean"
-    ) -> Vectors:
+    def embed_sentences(self, sentences: Sentences, *, layers: LayerChoice = "mean", pool: Pool = "mean") -> Vectors:
         """One vector per sentence, from its own tokens only.
 
         Args:
-            sentences: Lists of tokens; a sentence without tokens gets zeros.
+            sentences: Lists of tokens, of which one without tokens gets zeros; or one raw text.
             layers: As in `stream`, but not ``"all"``.
             pool: Mean or maximum over tokens.
 
@@ -119,11 +130,3 @@ def check_pool(pool: Pool) -> None:
     """Refuse an unknown way to make one vector per sentence."""
     if pool not in POOLS:
         raise InputError(f"unknown pool {pool!r}; expected {' or '.join(map(repr, POOLS))}")
-
-
-def check_position(sentence: Sequence[str], position: int) -> None:
-    """Refuse a position that is not in the sentence."""
-    if not isinstance(position, int | np.integer):
-        raise InputError(f"position is {position!r}, expected the number of a token, from 0")
-    if not 0 <= position < len(sentence):
-        raise InputError(f"position {position} is not in the sentence of {len(sentence)} tokens; count from 0")

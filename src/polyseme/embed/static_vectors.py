@@ -18,6 +18,7 @@ from polyseme.models.model import ModelPath
 from polyseme.models.static import Vectors, WordVectors
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.text.batching import checked
+from polyseme.text.segmentation import Segmentation
 
 Unknown = Literal["zeros", "mean", "random"]
 
@@ -50,6 +51,7 @@ class StaticVectors(VectorSource):
     layers = 1
     precision = "float32"
     stateful = False
+    segmentation = Segmentation()
 
     def __init__(
         self,

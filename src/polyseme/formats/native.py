@@ -12,9 +12,10 @@ from polyseme.errors import FormatError
 from polyseme.files.whole import whole_file
 from polyseme.formats import mixes
 from polyseme.formats.assemble import assemble
+from polyseme.formats.choices import Storage
 from polyseme.formats.files import Files
 from polyseme.formats.output import new_folder
-from polyseme.formats.storage import Storage, compact, expand
+from polyseme.formats.storage import compact, expand
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
 from polyseme.models.model import Model
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters, WholeWords

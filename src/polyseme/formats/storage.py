@@ -1,14 +1,13 @@
 """How weights are stored: as they are, in half the size as bfloat16, or in a quarter as 8-bit integers."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError
+from polyseme.formats.choices import Storage
 
-Storage = Literal["float32", "bfloat16", "int8"]
 SCALE = ".scale"
 """Ends the name of the scales (rows,) that belong to a tensor of 8-bit rows."""
 _LEVEL = 127.0

@@ -13,9 +13,11 @@ from polyseme.embed.layers import LayerChoice, check_single
 from polyseme.embed.source import VectorSource
 from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.index import Advance
+from polyseme.index.choices import COMPRESSIONS, Compression
 from polyseme.index.shard import ESCAPED, ShardWriter
-from polyseme.index.vectors import COMPRESSIONS, Compression, faiss
-from polyseme.text.corpus import Corpus, HeldSentences
+from polyseme.index.vectors import faiss
+from polyseme.text.corpus import Corpus
+from polyseme.text.held_sentences import HeldSentences
 
 MANIFEST = "index.json"
 KIND = "polyseme-index"
@@ -46,6 +48,7 @@ class Builder:
         if isinstance(corpus, str | Path):
             raise InputError(f"corpus is the path {str(corpus)!r}, expected Corpus([path], tokenize=...) or sentences")
         corpus = corpus if isinstance(corpus, Corpus) else HeldSentences(corpus)
+        corpus.follow(embedder.segmentation)
         if isinstance(words, str):
             raise InputError(f"words is the one word {words!r} where a list of words is expected: [{words!r}]")
         layers = check_single(layers, embedder.layers)

@@ -5,25 +5,25 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.embed.inputs import tokens_and_position
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
-from polyseme.embed.source import VectorSource, check_position
+from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
 from polyseme.index import Advance, vectors
 from polyseme.index.build import Builder, read_manifest
+from polyseme.index.choices import WORDS, Compression, Words
 from polyseme.index.shard import Shard
-from polyseme.index.vectors import Compression, Vectors
+from polyseme.index.vectors import Vectors
 from polyseme.models.model import ModelPath
-from polyseme.text.corpus import Corpus, Dictionary, Tokenizer
-
-Words = Literal["any", "same", "other"]
-"""Which words to find: any, the one that is asked about (in any letter case), or others alone."""
-WORDS: tuple[Words, ...] = get_args(Words)
+from polyseme.text.corpus import Corpus
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.segmentation import Segmentation
 
 
 class Occurrence(NamedTuple):
@@ -131,17 +131,11 @@ class OccurrenceIndex:
         """What vectors depend on: those of two indexes can be compared where this is the same."""
         return {name: self._manifest[name] for name in ("model", "layers", "precision")}
 
-    @property
-    def tokenize(self) -> Tokenizer | None:
-        """How the corpus was cut into tokens."""
-        tokenizer: Tokenizer | None = self._manifest["tokenize"]
-        return tokenizer
-
-    @property
-    def dictionary(self) -> Dictionary | None:
-        """The words that were kept whole in it."""
+    @cached_property
+    def segmentation(self) -> Segmentation:
+        """How the corpus was cut into tokens; queries are cut in the same way."""
         words: list[str] | None = self._manifest.get("dictionary")
-        return None if words is None else Dictionary(words)
+        return Segmentation(self._manifest["tokenize"], None if words is None else Dictionary(words))
 
     @property
     def embedder(self) -> VectorSource:
@@ -156,8 +150,8 @@ class OccurrenceIndex:
 
     def nearest(
         self,
-        sentence: Sequence[str],
-        position: int,
+        sentence: str | Sequence[str],
+        position: int | None = None,
         *,
         k: int = 10,
         words: Words = "any",
@@ -167,8 +161,8 @@ class OccurrenceIndex:
         """The occurrences most like a word in a sentence, best first.
 
         Args:
-            sentence: Tokens.
-            position: Which of them, from 0.
+            sentence: A raw sentence with the word in brackets, which is cut as the corpus was; or its tokens.
+            position: Which of the tokens, from 0.
             k: How many.
             words: Of any word, of the same or of others.
             group: Only the best occurrence of each word.
@@ -176,7 +170,7 @@ class OccurrenceIndex:
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
-        check_position(sentence, position)
+        sentence, position = tokens_and_position(sentence, position, self.segmentation)
         if group and words == "same":
             raise InputError("one occurrence of each word, of the same word alone, is one; leave out one of the two")
         if words not in WORDS:

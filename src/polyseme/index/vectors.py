@@ -3,16 +3,13 @@
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import FormatError, MissingPart
-
-Compression = Literal["float16", "int8", "pq"]
-"""Two bytes a number, one, or a quarter of one."""
-COMPRESSIONS: tuple[Compression, ...] = get_args(Compression)
+from polyseme.index.choices import Compression as Compression
 
 _CLUSTERED = 20_000
 """From so many vectors on they are clustered, and only the nearest clusters are searched."""

@@ -5,10 +5,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from polyseme.nn.choices import Activation
+from polyseme.text.choices import Alphabet, Tokenizer
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.segmentation import Segmentation
+
 Size = Annotated[int, Field(ge=1, le=1 << 20)]
 Rows = Annotated[int, Field(ge=1, le=1 << 27)]
 Clip = Annotated[float, Field(gt=0, le=1e30)] | None
 MOST_FEATURES = 1 << 20
+EncoderKind = Literal["lstm", "gru", "gated-cnn"]
+"""What reads the context of a token."""
 
 
 class _Part(BaseModel):
@@ -19,7 +26,7 @@ class CharacterEncoderConfig(_Part):
     """A token encoder that reads characters, and optionally word vectors as well, if ``word_dim`` is not 0."""
 
     kind: Literal["characters"] = "characters"
-    alphabet: Literal["bytes", "unicode"] = Field(description="What a character is: a UTF-8 byte or a code point.")
+    alphabet: Alphabet = Field(description="What a character is: a UTF-8 byte or a code point.")
     characters: Rows = Field(description="Rows of the character embedding.")
     character_dim: Size = Field(description="Width of a character vector.")
     max_characters: Annotated[int, Field(ge=3, le=4096)] = Field(
@@ -28,7 +35,7 @@ class CharacterEncoderConfig(_Part):
     filters: Annotated[tuple[tuple[Size, Size], ...], Field(min_length=1, max_length=256)] = Field(
         description="Width and count of each convolution."
     )
-    activation: Literal["relu", "tanh"] = Field(default="relu", description="After the maximum over positions.")
+    activation: Activation = Field(default="relu", description="After the maximum over positions.")
     highway_layers: Annotated[int, Field(ge=0, le=64)] = Field(description="Highway layers after the filters.")
     padding_id: Annotated[int, Field(ge=0)] = Field(
         description="The character that fills a token up to its fixed length."
@@ -105,9 +112,12 @@ class BiLMConfig(_Part):
     softmax_cutoffs: tuple[Size, ...] = Field(
         default=(), description="Where the clusters of an adaptive softmax begin; none for a full softmax."
     )
-    tokenize: Literal["en", "zh", "char"] | None = Field(
+    tokenize: Tokenizer | None = Field(
         default=None,
-        description="How the text that the model learnt from was cut into tokens; None if it came in tokens.",
+        description="How the text that the model learnt from was tokenised; None if it came tokenised.",
+    )
+    dictionary: tuple[str, ...] | None = Field(
+        default=None, description="The words that the tokeniser zh kept whole in that text."
     )
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
@@ -117,6 +127,17 @@ class BiLMConfig(_Part):
     def computation(self) -> str:
         """Every setting that the layers depend on, as text."""
         return self.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """How the text was cut that the model learnt from."""
+        return Segmentation(self.tokenize, Dictionary(self.dictionary) if self.dictionary else None)
+
+    @model_validator(mode="after")
+    def _dictionary_fits(self) -> "BiLMConfig":
+        if self.dictionary is not None and (self.tokenize != "zh" or not self.dictionary):
+            raise ValueError(f"a dictionary of {len(self.dictionary)} words with tokenize {self.tokenize!r}, not 'zh'")
+        return self
 
     @model_validator(mode="after")
     def _cutoffs_fit(self) -> "BiLMConfig":

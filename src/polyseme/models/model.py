@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import torch
 
@@ -14,10 +14,8 @@ from polyseme.models.network import Network
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.nn.softmax import Softmax
 from polyseme.text.characters import ByteCharacters, Indexer
+from polyseme.text.segmentation import Segmentation
 from polyseme.text.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from polyseme.text.tokenizers import Tokenizer
 
 ModelPath = str | Path | tuple[str | Path, str | Path]
 """A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
@@ -33,8 +31,8 @@ class ModelConfig(Protocol):
         """The format the weights came from."""
 
     @property
-    def tokenize(self) -> "Tokenizer | None":
-        """How the text that the model learnt from was cut into tokens; None if it came in tokens."""
+    def segmentation(self) -> Segmentation:
+        """How the text that the model learnt from was tokenised."""
 
     @property
     def source_options(self) -> dict[str, object] | None:
@@ -63,6 +61,11 @@ class Model:
     vocabulary: Vocabulary | None = None
     path: ModelPath | None = None
     mixes: tuple[ScalarMix, ...] = ()
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """How the text that the model learnt from was tokenised."""
+        return self.config.segmentation
 
     @property
     def bilm(self) -> BiLM:

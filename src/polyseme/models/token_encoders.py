@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.char_cnn import Activation, CharacterCnn
+from polyseme.nn.char_cnn import CharacterCnn
+from polyseme.nn.choices import Activation
 from polyseme.nn.highway import Highway
 
 

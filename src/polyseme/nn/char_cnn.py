@@ -1,15 +1,14 @@
 """Convolutions over the characters of a word."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from polyseme.nn.backend import choose_backend
+from polyseme.nn.choices import Activation
 from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
 
-Activation = Literal["relu", "tanh"]
 _FEW_CHARACTERS = 512
 """With at most this many characters, tables of all of them are computed for every batch."""
 

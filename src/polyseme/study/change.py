@@ -130,6 +130,8 @@ def change_of_texts(
         advance: Told of tokens embedded and of the share of both texts read.
     """
     check_single(layers, embedder.layers)
+    for corpus in (old, new):
+        corpus.follow(embedder.segmentation)
     counts = [_folded(Counter(sentence.tokens) for sentence in corpus.nonempty()) for corpus in (old, new)]
     chosen = _choose(*counts, words=words, least=least)
     usages = (Usage(), Usage())

@@ -1,38 +1,24 @@
 """A corpus: files, folders and standard input read as one stream of sentences, as often as needed."""
 
-import hashlib
 import io
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast
 
 from polyseme.errors import InputError
-from polyseme.text.batching import checked
+from polyseme.text.beginning import STDIN, beginning
+from polyseme.text.choices import READERS, TOKENS_ALREADY, Layout, Reader, Tokenizer, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines, Repairs
 from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
-from polyseme.text.tokenizers import TOKENIZERS, Tokenizer, check_dictionary
+from polyseme.text.segmentation import Segmentation, check_choice, resolve
 
-__all__ = [
-    "READERS",
-    "TOKENIZERS",
-    "Corpus",
-    "Dictionary",
-    "HeldSentences",
-    "Reader",
-    "Repairs",
-    "Sentence",
-    "Tokenizer",
-]
+__all__ = ["Corpus", "Dictionary", "Sentence"]
 
-Reader = Literal["auto", "lines", "conllu", "jsonl", "fasta"]
-READERS: tuple[Reader, ...] = get_args(Reader)
-
-_SUFFIXES: dict[str, Reader] = {
+_SUFFIXES: dict[str, Layout] = {
     ".conllu": "conllu",
     ".conll": "conllu",
     ".jsonl": "jsonl",
@@ -41,8 +27,6 @@ _SUFFIXES: dict[str, Reader] = {
     ".fa": "fasta",
     ".faa": "fasta",
 }
-_TOKENISED: frozenset[Reader] = frozenset({"conllu", "fasta"})
-_STDIN = "-"
 
 
 class Corpus:
@@ -53,14 +37,14 @@ class Corpus:
             input. Gzip is recognised by content.
         reader: The format of all sources; "auto" goes by the suffix, .gz apart, and takes what it does not know, and
             standard input, for lines.
-        tokenize: Part running text (lines, and the "text" of JSON lines) into sentences and tokens. Without it a line
-            is a sentence and tokens stand between whitespace.
+        tokenize: How running text (lines, and the "text" of JSON lines) is cut into sentences and tokens: by a
+            tokeniser; ``none`` (or None) where a line is a sentence and tokens stand between whitespace; ``auto`` as
+            the model's text was cut (see `follow`), and without a model by what the text looks like. CoNLL-U, FASTA
+            and JSON lines of tokens are never cut again.
         dictionary: Words that the tokeniser ``zh`` keeps whole.
 
     Attributes:
         reader: As given.
-        tokenize: As given.
-        dictionary: As given.
         repairs: What was replaced in the iteration begun last, so far.
 
     Raises:
@@ -78,28 +62,23 @@ class Corpus:
         sources: Sequence[str | Path],
         *,
         reader: Reader = "auto",
-        tokenize: Tokenizer | None = None,
+        tokenize: TokenizerChoice | None = "auto",
         dictionary: Dictionary | None = None,
     ) -> None:
         if isinstance(sources, str | Path):
             raise InputError(f"sources is the one path {str(sources)!r} where a list of paths is expected: [path]")
         if reader not in READERS:
             raise InputError(f"unknown reader {reader!r}; choose one of {', '.join(READERS)}")
-        if tokenize not in (None, *TOKENIZERS):
-            raise InputError(f"unknown tokenizer {tokenize!r}; choose one of {', '.join(TOKENIZERS)}")
-        check_dictionary(dictionary, tokenize)
+        self._choice = check_choice(tokenize)
+        self._dictionary = dictionary
+        self._segmentation = None if self._choice == "auto" else resolve(self._choice, dictionary, None, str)[0]
         self._sources = [str(source) for source in sources]
         self._paths = [path for source in self._sources for path in _files(source)]
         if not self._paths:
             raise InputError("no source given; name a file, a folder or - for standard input")
-        if self._paths.count(_STDIN) > 1:
+        if self._paths.count(STDIN) > 1:
             raise InputError("standard input (-) is given twice but can be read only once; give it once")
         self.reader = reader
-        layouts = [self._layout(path) for path in self._paths]
-        if tokenize and set(layouts) <= _TOKENISED:
-            raise InputError(f"{layouts[0]} holds tokens already; leave out the tokenizer {tokenize!r}")
-        self.tokenize = tokenize
-        self.dictionary = dictionary
         self._spent: str | None = None
         self._pipe = next((path for path in self._paths if _is_pipe(path)), None)
         self._size = 0 if self._pipe else sum(Path(path).stat().st_size for path in self._paths)
@@ -119,6 +98,46 @@ class Corpus:
         self._size_before = 0
         return self._sentences(self.repairs)
 
+    def follow(self, model: Segmentation | None) -> str | None:
+        """Settle how the text is cut, now that it is known how a model's text was.
+
+        Args:
+            model: How the model's text was cut; None where there is no model yet.
+
+        Returns:
+            One line to tell the user: what ``auto`` has come to mean, or that the choice differs from the model's.
+        """
+        if self._tokens_already() and self._choice == "auto":
+            # Nothing is cut; but an index of this text is asked in running text, which has to be like the model's.
+            known = model or Segmentation()
+            self._segmentation = Segmentation(known.tokenizer, self._dictionary or known.dictionary)
+            return None
+        self._segmentation, note = resolve(self._choice, self._dictionary, model, self._beginning)
+        return None if self._tokens_already() else note
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """How running text is cut; decided by its look where `follow` has not decided it."""
+        if self._segmentation is None:
+            self.follow(None)
+        return cast("Segmentation", self._segmentation)
+
+    @property
+    def tokenize(self) -> Tokenizer | None:
+        """What cuts running text; None where it is cut already."""
+        return self.segmentation.tokenizer
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """Words that are kept whole."""
+        return self.segmentation.dictionary
+
+    def _tokens_already(self) -> bool:
+        return all(self._layout(path) in TOKENS_ALREADY for path in self._paths)
+
+    def _beginning(self) -> str:
+        return beginning((path, self._layout(path)) for path in self._paths)
+
     def share_read(self) -> float | None:
         """How much of the bytes the iteration begun last has read, from 0 to 1; None where a pipe hides its length."""
         if not self._size:
@@ -136,7 +155,7 @@ class Corpus:
     def check_resumable(self) -> None:
         """Raise `InputError` where nobody can tell whether the text is the one that was begun with."""
         if self._pipe:
-            name = "standard input" if self._pipe == _STDIN else self._pipe
+            name = "standard input" if self._pipe == STDIN else self._pipe
             raise InputError(
                 f"{name}: is a pipe, and a run on it cannot be resumed; save the text to a file and begin with that"
             )
@@ -152,7 +171,7 @@ class Corpus:
 
     def _sentences(self, repairs: Repairs) -> Iterator[Sentence]:
         for path in self._paths:
-            name = "<stdin>" if path == _STDIN else path
+            name = "<stdin>" if path == STDIN else path
             with _opened(path) as stream:
                 if _is_pipe(path):
                     self._spent = name
@@ -174,53 +193,15 @@ class Corpus:
             case _:
                 return read_lines(lines, self.tokenize, self.dictionary)
 
-    def _layout(self, path: str) -> Reader:
+    def _layout(self, path: str) -> Layout:
         if self.reader != "auto":
             return self.reader
         return _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
 
 
-class HeldSentences(Corpus):
-    """Sentences in memory, where a corpus is expected.
-
-    Args:
-        sentences: Lists of tokens.
-
-    Example:
-        >>> [sentence.tokens for sentence in HeldSentences([["The", "river", "bank"], ["Yes"]])]
-        [['The', 'river', 'bank'], ['Yes']]
-    """
-
-    def __init__(self, sentences: Iterable[Sequence[str]]) -> None:
-        self._held = [list(tokens) for tokens in checked(sentences)]
-        self._given = 0
-        self.reader, self.tokenize, self.dictionary, self.repairs = "lines", None, None, Repairs()
-
-    def __str__(self) -> str:
-        return f"{len(self._held):,} sentences in memory"
-
-    def __iter__(self) -> Iterator[Sentence]:
-        """Give every sentence."""
-        for number, tokens in enumerate(self._held, 1):
-            self._given = number
-            yield Sentence(tokens)
-
-    def share_read(self) -> float | None:
-        """How many of the sentences the iteration begun last has given, from 0 to 1."""
-        return self._given / max(1, len(self._held))
-
-    def facts(self) -> list[list[str | int]]:
-        """Their number and a digest."""
-        digest = hashlib.blake2b(json.dumps(self._held).encode(), digest_size=8).hexdigest()
-        return [[digest, len(self._held)]]
-
-    def check_resumable(self) -> None:
-        """A digest tells whether they are the same."""
-
-
 def _files(source: str) -> list[str]:
     """The file a source is, or the files below it."""
-    if source == _STDIN:
+    if source == STDIN:
         return [source]
     if not Path(source).is_dir():
         return [_readable(source)]
@@ -247,7 +228,7 @@ def _files(source: str) -> list[str]:
 
 
 def _is_pipe(path: str) -> bool:
-    return path == _STDIN or not Path(path).is_file()
+    return path == STDIN or not Path(path).is_file()
 
 
 def _readable(path: str) -> str:
@@ -259,7 +240,7 @@ def _readable(path: str) -> str:
 
 
 def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
-    if path == _STDIN:
+    if path == STDIN:
         if sys.stdin is None:  # a service, or "<&-"
             raise InputError("standard input (-) is closed; give a file, or pipe text into the command")
         return nullcontext(cast("io.BufferedIOBase", sys.stdin.buffer))  # left open: it is not ours

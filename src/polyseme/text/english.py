@@ -8,32 +8,37 @@ abbreviation (``at 5 p.m.`` ends in ``p.m .``), so that nothing is written twice
 import functools
 import re
 
+from polyseme.text.abbreviations import ANYWHERE, BEFORE_A_NAME, BEFORE_A_NUMBER
 from polyseme.text.graphemes import GRAPHEME, MARKS
 
 # Letters and digits with their marks: \w alone would break a decomposed é and every Indic vowel sign.
 _RUN = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
 _UNIT = rf"(?:\d+(?:[.,:/]\d+)+(?:{_RUN})?|{_RUN})"
-_ABBREVIATIONS = (
-    r"Mr|Mrs|Ms|Messrs|Mme|Dr|Drs|Prof|Rev|Fr|Hon|Pres|Gov|Sens?|Reps?|Gen|Col|Lt|Sgt|Capt|Cmdr|Cpl|Maj|Adm|Pvt|Sr|Jr"
-    r"|St|Ste|Mt|Ft|Ave|Blvd|Rd|Inc|Corp|Ltd|Cos?|Bros|[Dd]ept|Univ|Assn|Attn|Ph\.D|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?"
-    r"|Oct|Nov|Dec|Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|Nos?|[Vv]ols?|[Cc]h|[Ff]igs?|Eds?|etc|vs|al|cf|ca|approx|est|pp"
-    r"|lbs?|oz|eg|ie|viz|esp"
+_ABBREVIATIONS = "|".join(
+    map(re.escape, sorted(BEFORE_A_NAME | BEFORE_A_NUMBER | ANYWHERE | {"v"}, key=lambda word: (-len(word), word)))
 )
 _REPEATED = "|".join(rf"{re.escape(symbol)}{{2,}}" for symbol in "-–—*=_~+<>|#^'`’‘$")
+_NAME_FOLLOWS = r"(?=[A-Z][a-z])"  # a space is missing: Dr.Smith, J.K.Rowling
 _TOKEN = re.compile(
     rf"""
-      (?:[A-Za-z]+://|www\.)[^\s<>"“”]*[^\s<>"“”.,;:!?'’)\]}}…]           # a web address
+      (?:[A-Za-z]+://|www\.|mailto:)[^\s<>"“”]*[^\s<>"“”.,;:!?'’)\]}}…]   # a web address
     | [\w.+%-]{{1,64}}@[^\W_][\w.-]*[^\W_]                                  # a mail address
+    | @[-.,]@ | -[LR][RSC]B- | \\[/*]                   # of tokenised text: state @-@ of @-@ the -LRB- and \/ or -RRB-
     | [@\#](?=[^\W\d_])\w+(?:\.\w+)*                                         # a handle, a hash tag
-    | (?i:[:;=][-'^]?[()dpo/\\]+|<3)(?![\w/])                             # a face
-    | [^\W\d_](?:\.[^\W\d_])+(?:\.(?![^\W_])(?:-{_RUN})*|(?![^\W_]|\.))   # U.S., e.g., U.S.-based
-    | (?:{_ABBREVIATIONS}|[A-HJ-Z])\.(?![^\W_]|\.)                        # Mr., J.
+    | (?i:>?[:;=][-'^]?[()dpo/\\]+|<3)(?![\w/]) | \^[_.-]?\^ | -_+-         # a face
+    | <?[-=]+> | <[-=]+ | [<>!]=                                          # arrows
+    | [^\W\d_](?:\.[^\W\d_])+(?:\.(?:(?![^\W_])(?:-{_RUN})*|{_NAME_FOLLOWS})|(?![^\W_]|\.))   # U.S., U.S.-based
+    | (?:{_ABBREVIATIONS}|[A-HJ-Z])\.(?:(?![^\W_]|\.\.)|{_NAME_FOLLOWS})   # Mr., J.
+    | (?<![\w.)])\.[a-z]{{2,4}}(?![^\W_]) | (?<![\w.)])\.NET(?![^\W_])      # .com
     | (?:US|HK|NZ|[ACU])\$
-    | ['’](?i:\d\ds?|s|m|d|ll|re|ve|em|til|cause|bout|n|tis|twas)(?![^\W_])   # '90s, 'em; 's where it stands alone
+    | ['’]n['’](?![^\W_])                                                 # rock 'n' roll
+    | ['’](?i:\d\ds?|s|m|d|t|ll|re|ve|em|til|cause|bout|n|tis|twas)(?![^\W_])   # '90s, 'em; 's where it stands alone
     | [-+]?\.\d+ | [-+]\d+(?:[.,]\d+)*(?![\d:/])                          # .5, -3.2
-    | [^\W_]/[^\W_](?![^\W_]|[./]) | w/(?![^\W_])                         # w/o, w/
+    | (?i:w/)(?:o|out)?(?![^\W_]|/) | (?i:w/)(?=[^\W_]{{2}})                # w/o, w/ friends
+    | [^\W_]/[^\W_](?![^\W_]|[./])                                        # c/o
+    | (?:[Oo]l|[Oo]|[Tt]h|[Ll]il|[Mm]o)['’](?![^\W_]|['’])                 # ol' man, cup o' tea
     | {_UNIT}(?:(?:[-‐‑_&'’]|\.(?![A-Z])){_UNIT})*                        # words, numbers, well-known, AT&T, node.js
-    | [.!?…]{{2,}} | {_REPEATED}
+    | \.{{2,}} | …+ | [!?]{{2,}} | {_REPEATED}
     | {GRAPHEME}
     """,
     re.VERBOSE,
@@ -54,11 +59,15 @@ def english_words(sentence: str) -> list[str]:
     chunks = sentence.split()
     if chunks and (end := _END.fullmatch(chunks[-1])):
         chunks[-1:] = end.groups()
-    return [token for chunk in chunks for token in (_tokens(chunk) if len(chunk) > _LONG_CHUNK else _remembered(chunk))]
+    return [token for chunk in chunks for token in (_remembered(chunk) if len(chunk) <= _LONG else _tokens(chunk))]
+
+
+def chunk_words(chunk: str) -> tuple[str, ...]:
+    """The tokens of a stretch of text without whitespace."""
+    return _remembered(chunk) if len(chunk) <= _LONG else _tokens(chunk)
 
 
 def _tokens(chunk: str) -> tuple[str, ...]:
-    """The tokens of a stretch without whitespace."""
     tokens: list[str] = []
     for token in _TOKEN.findall(chunk):
         if fused := _FUSED.fullmatch(token):
@@ -72,6 +81,6 @@ def _tokens(chunk: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-# The same few thousand stretches make up most of a text; a long one is hardly seen twice and would only fill memory.
+# The same few thousand stretches make up most of a text; a long one is rarely seen twice and would fill the memory.
 _remembered = functools.lru_cache(maxsize=2**15)(_tokens)
-_LONG_CHUNK = 40
+_LONG = 40

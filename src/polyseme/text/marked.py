@@ -1,36 +1,33 @@
 """A sentence with one word in brackets: how a place is asked for, and shown."""
 
-import io
 from collections.abc import Sequence
 from itertools import accumulate
 
 from polyseme.errors import InputError
-from polyseme.text.dictionary import Dictionary, within_word
-from polyseme.text.tokenizers import Tokenizer, check_dictionary, tokenized
+from polyseme.text.dictionary import within_word
+from polyseme.text.segmentation import Segmentation
+
+_AT_SPACES = Segmentation()
 
 
-def marked(
-    sentence: str, tokenize: Tokenizer | None = None, dictionary: Dictionary | None = None
-) -> tuple[list[str], int]:
+def marked(sentence: str, cut: Segmentation = _AT_SPACES) -> tuple[list[str], int]:
     """The tokens of a sentence, and which of them stands in brackets.
 
     Args:
         sentence: Text with one word in brackets, which stays one token.
-        tokenize: How the rest is cut into tokens; else they stand between whitespace.
-        dictionary: Words to keep whole, for the tokeniser ``zh``.
+        cut: How the rest is cut into tokens; by default they stand between whitespace.
 
     Example:
         >>> marked("The river [bank] was steep")
         (['The', 'river', 'bank', 'was', 'steep'], 2)
     """
-    check_dictionary(dictionary, tokenize)
     before, opened, rest = sentence.partition("[")
     word, closed, after = rest.partition("]")
     if not opened or not closed or len(word.split()) != 1 or "[" in after:
         raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
     # Cut as a whole where that does not cut across the brackets: what is a token depends on what stands beside it.
     text = before + word + after
-    whole = _tokens(text, tokenize, dictionary)
+    whole = _tokens(text, cut)
     ends = [0, *accumulate(map(len, whole))]  # in characters that are no white space
     start = len("".join(before.split()))
     stop = start + len("".join(word.split()))
@@ -39,7 +36,7 @@ def marked(
     elif within_word(text, len(before)) or within_word(text, len(before) + len(word)):  # Chinese may be parted
         raise InputError(f"{sentence!r}: the brackets stand within a word; put them around the whole of it")
     else:
-        left, right = (_tokens(part, tokenize, dictionary) for part in (before, after))
+        left, right = (_tokens(part, cut) for part in (before, after))
     return [*left, word.strip(), *right], len(left)
 
 
@@ -55,7 +52,5 @@ def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> 
     return " ".join([*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]])
 
 
-def _tokens(text: str, tokenize: Tokenizer | None, dictionary: Dictionary | None) -> list[str]:
-    if tokenize is None:
-        return text.split()
-    return [token for tokens in tokenized(io.StringIO(text).readline, tokenize, dictionary) for token in tokens]
+def _tokens(text: str, cut: Segmentation) -> list[str]:
+    return [token for tokens in cut.sentences(text) for token in tokens]

@@ -8,7 +8,7 @@ sentence or a verse a line they are not. Text is wrapped where lines end because
 import re
 from collections.abc import Callable, Iterator
 
-from polyseme.text.sentences import CLOSING
+from polyseme.text.chinese_sentences import CLOSING
 
 # A block is wrapped if its widest line has 40 to 120 columns and most lines could not have taken the next word within
 # three quarters of that width, which allows for a ragged margin.
@@ -16,7 +16,7 @@ _WIDTHS = range(40, 121)
 _FULL = 0.75
 _MOST = 0.6
 _LONGEST_BLOCK = 100  # lines
-# A longer line is cut: memory stays bounded, and the time of sentencex grows with the square of the length.
+# A longer line is cut: memory stays bounded, and a sentence is never longer than that.
 _LONGEST_LINE = 4096
 
 _WIDE = r"\u2e80-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"  # Chinese, Japanese: two columns, no spaces

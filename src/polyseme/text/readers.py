@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polyseme.errors import InputError
+from polyseme.text.choices import Tokenizer
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines
-from polyseme.text.tokenizers import Tokenizer, tokenized
+from polyseme.text.tokenizers import tokenized
 
 _LONGEST_SENTENCE = 2**22  # tokens; it must be in memory at once, so that it has to have an end
 _CONLLU_COLUMNS = 10

@@ -6,20 +6,15 @@ whitespace. Curly quotes stay curly.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Literal, get_args
 
-import rjieba
-
-from polyseme.errors import InputError
+from polyseme.text.chinese import chinese_words
+from polyseme.text.chinese_sentences import chinese_sentences
+from polyseme.text.choices import Tokenizer
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.english import english_words
-from polyseme.text.graphemes import graphemes, mend
+from polyseme.text.english_sentences import english_sentences
+from polyseme.text.graphemes import graphemes
 from polyseme.text.paragraphs import paragraphs
-from polyseme.text.sentences import chinese_sentences, english_sentences
-
-Tokenizer = Literal["en", "zh", "char"]
-"""``en``: English words. ``zh``: Chinese words (jieba). ``char``: characters of any language, Chinese above all."""
-TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 
 def tokenized(
@@ -29,7 +24,7 @@ def tokenized(
 
     Args:
         readline: Returns the next line, or at most so many characters of it; "" at the end. A file's method serves.
-        tokenizer: One of `TOKENIZERS`.
+        tokenizer: One of `polyseme.text.choices.TOKENIZERS`.
         dictionary: Words to keep whole, for ``zh``.
 
     Example:
@@ -44,34 +39,6 @@ def tokenized(
         for sentence in split(paragraph):
             if tokens := words(sentence):
                 yield tokens
-
-
-def check_dictionary(dictionary: Dictionary | None, tokenizer: str | None) -> None:
-    """Refuse a dictionary for a tokeniser that has no use for one."""
-    if dictionary is not None and tokenizer != "zh":
-        what = "text that is cut already" if tokenizer is None else f"the tokenizer {tokenizer!r}"
-        raise InputError(f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'")
-
-
-def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[str]:
-    """The words of one Chinese sentence that jieba's dictionary has, whitespace (also U+3000) left out.
-
-    Between them characters stand alone. jieba would guess at words it does not know; too many of those are none (他开,
-    树有, 事不归), they hide the word that is asked for, and they double the unknown words of a language model.
-
-    A dictionary of one's own comes before jieba's, which cuts only what stands between its words. Adding words to
-    jieba's would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
-
-    Example:
-        >>> chinese_words("这件事不归银行管。")
-        ['这件', '事', '不', '归', '银行', '管', '。']
-    """
-    pieces = _known_words(sentence) if dictionary is None else dictionary.cut(sentence, _known_words)
-    return [word for word in mend(pieces) if not word.isspace()]
-
-
-def _known_words(text: str) -> list[str]:
-    return rjieba.cut(text, hmm=False)
 
 
 _PARTS: dict[Tokenizer, tuple[Callable[[str], list[str]], Callable[[str], list[str]]]] = {

@@ -14,7 +14,6 @@ from polyseme.errors import OutputError
 
 if TYPE_CHECKING:
     from polyseme import Embedder
-    from polyseme.text.tokenizers import Tokenizer
 
 _KNOWN = 20_000  # words that an unknown one is compared with
 _NO_BRACKETS = str.maketrans("", "", "[]")
@@ -24,7 +23,6 @@ _NO_BRACKETS = str.maketrans("", "", "[]")
 class Shown:
     """What is shown of a bundled model."""
 
-    tokenizer: "Tokenizer"
     sentences: str
     """A table beside this file: a word, its sense, and a sentence with the word in brackets."""
     unknown: Sequence[str]
@@ -35,14 +33,12 @@ class Shown:
 
 SHOWN = {
     "english-small": Shown(
-        "en",
         "english.tsv",
         ("unlovably", "re-photographed", "Shakespeareish", "antiviruses"),
         "Olivia signed to do a Broadway [play] for Garson.",
         ("The [bank] lent him the money.", "We sat on the [bank] of the river."),
     ),
     "chinese-small": Shown(
-        "zh",
         "chinese.tsv",
         ("图书馆员", "昆虫学家", "牛肉汤面", "火车票价"),
         "她喜欢吃[苹果]和梨。",
@@ -86,11 +82,11 @@ def _show(name: str, shown: Shown, output: Path) -> None:
     _run("info", name)
     rows = sentences(shown)
     for word in dict.fromkeys(row["word"] for row in rows):
-        _one_word(embedder, [row for row in rows if row["word"] == word], shown.tokenizer, output)
+        _one_word(embedder, [row for row in rows if row["word"] == word], output)
     _unknown_words(embedder, shown.unknown)
     corpus, index = (os.path.relpath(output / f"{name}{ending}") for ending in (".txt", "-index"))
     Path(corpus).write_text("".join(f"{row['sentence']}\n\n" for row in rows).translate(_NO_BRACKETS), encoding="utf-8")
-    _run("index", corpus, "--tokenize", shown.tokenizer, "-m", name, "-o", index)
+    _run("index", corpus, "-m", name, "-o", index)
     _run("nearest", index, shown.query, "-k", "5")
     for gap in shown.gaps:
         _run("substitutes", name, gap, "-k", "6")
@@ -104,7 +100,7 @@ def _run(*arguments: str) -> None:
     app(list(arguments), standalone_mode=False)
 
 
-def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], tokenizer: "Tokenizer", output: Path) -> None:
+def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: Path) -> None:
     """Compare the vectors of a word in sentences of known senses, and draw them."""
     import numpy as np
 
@@ -114,7 +110,7 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], tokenizer
     from polyseme.text.marked import mark, marked
 
     word, senses = rows[0]["word"], [row["sense"] for row in rows]
-    places = [marked(row["sentence"], tokenizer) for row in rows]
+    places = [marked(row["sentence"], embedder.segmentation) for row in rows]
     embedded = embedder.embed([tokens for tokens, _ in places])
     vectors = unit(np.stack([layers[:, place] for layers, (_, place) in zip(embedded, places, strict=True)], axis=1))
     cosines = vectors @ vectors.transpose(0, 2, 1)  # (L, N, N)

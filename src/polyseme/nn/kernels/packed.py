@@ -2,15 +2,13 @@
 
 import ctypes
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from polyseme.nn.choices import PRECISIONS as PRECISIONS
+from polyseme.nn.choices import Precision as Precision
 from polyseme.nn.kernels.build import library
-
-Precision = Literal["float32", "bfloat16", "int8"]
-PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8")
 
 _PACK = {"float32": 1, "bfloat16": 2, "int8": 4}
 _LEVEL = 127.0

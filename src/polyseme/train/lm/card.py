@@ -26,15 +26,15 @@ def write_card(
     softmax: str,
 ) -> None:
     """Write the card of a run."""
-    cut = model.config.tokenize
+    cut = model.segmentation
     lines = ["# A biLM trained with polyseme", "", *_figures(sizes, progress)]
     lines += [
         f"Trained on {sizes['training_tokens']:,} tokens in {sizes['training_sentences']:,} sentences "
         f"({sizes['types']:,} distinct words), {progress.update:,} updates, {progress.elapsed:,.0f} s, "
         f"{softmax} softmax.",
         "",
-        f"The text was tokenised by `--tokenize {cut}`; other text must be tokenised in the same way."
-        if cut
+        f"The text was tokenised by `{cut}`; other text is tokenised in the same way."
+        if cut.tokenizer
         else "The text came tokenised; other text must be tokenised in the same way.",
         "",
         "Data and licence: say here what the text was.",

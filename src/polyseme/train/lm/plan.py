@@ -9,10 +9,12 @@ from polyseme.errors import InputError, OutputError
 from polyseme.files.json_file import read_record
 from polyseme.files.whole import JSON, reason, write_json
 from polyseme.formats.detect import open_model
+from polyseme.models.config import BiLMConfig
 from polyseme.models.model import Model
 from polyseme.progress import Figure, Watcher
 from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
-from polyseme.text.corpus import Corpus, Dictionary, Reader, Tokenizer
+from polyseme.text.choices import Reader, Tokenizer, TokenizerChoice
+from polyseme.text.corpus import Corpus, Dictionary
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.engine.distributed import World
 from polyseme.train.engine.job import Plan
@@ -34,7 +36,7 @@ class TextSource(BaseModel):
     corpus: list[str]
     heldout: list[str] = []
     reader: Reader = "auto"
-    tokenize: Tokenizer | None = None
+    tokenize: TokenizerChoice = "auto"
     dictionary: str | None = None
     stop_words: str | None = None
     start: str | list[str] | None = None
@@ -51,6 +53,10 @@ class Tables(BaseModel):
     characters: dict[str, int] | None
     """The characters of a Unicode model that begins with random weights."""
     softmax: SoftmaxKind
+    tokenize: Tokenizer | None
+    """How the text was tokenised; None if it came so."""
+    dictionary: list[str] | None
+    """Words that were kept whole."""
 
 
 class LmPlan(Plan[LmSettings]):
@@ -96,6 +102,8 @@ class LmPlan(Plan[LmSettings]):
             vocabulary=None if own else list(vocabulary.words),
             characters=encode_text.character_set(words, counts) if unicode else None,
             softmax=choose_softmax(settings, len(vocabulary), trained),
+            tokenize=corpus.segmentation.tokenizer,
+            dictionary=corpus.segmentation.dictionary.words if corpus.segmentation.dictionary else None,
         )
         try:
             write_json(place / TABLES, tables.model_dump())
@@ -113,8 +121,10 @@ class LmPlan(Plan[LmSettings]):
             model = continued_model(self._start, vocabulary, cutoffs=cutoffs, seed=settings.seed)
         else:
             model = fresh_model(settings, self._indexer(tables), vocabulary, cutoffs=cutoffs)
-        if self.text.tokenize is not None:
-            model = replace(model, config=model.bilm_config.model_copy(update={"tokenize": self.text.tokenize}))
+        if tables.tokenize is not None:  # text that came tokenised says nothing new about a model that is continued
+            cut = {"tokenize": tables.tokenize, "dictionary": tables.dictionary}
+            # Checked again, which model_copy would not do: what a run accepts must be readable in its model.
+            model = replace(model, config=BiLMConfig.model_validate({**model.bilm_config.model_dump(), **cut}))
         store = text_store.open_store(folder / TEXT, vocabulary)
         job = LmJob(model, store, settings, softmax=tables.softmax, world=world, output=self.output)
         _tell_sizes(job, watcher)
@@ -123,13 +133,18 @@ class LmPlan(Plan[LmSettings]):
     def _encode(self, place: Path, watcher: Watcher) -> tuple[list[str], Corpus]:
         """Write the text as types; gives the distinct words and the corpus."""
         text = self.text
-        dictionary = Dictionary.read(text.dictionary) if text.dictionary else None
-        corpus, heldout = (
-            Corpus(paths, reader=text.reader, tokenize=text.tokenize, dictionary=dictionary) if paths else None
-            for paths in (text.corpus, text.heldout)
-        )
-        if corpus is None:
+        if not text.corpus:
             raise InputError("no corpus given; name files or folders of text, or - for standard input")
+        dictionary = Dictionary.read(text.dictionary) if text.dictionary else None
+        corpus = Corpus(text.corpus, reader=text.reader, tokenize=text.tokenize, dictionary=dictionary)
+        if note := corpus.follow(None if self._start is None else self._start.segmentation):
+            watcher.note(note)
+        heldout = None
+        if text.heldout:  # in the same way
+            cut = corpus.segmentation
+            heldout = Corpus(
+                text.heldout, reader=text.reader, tokenize=cut.tokenizer or "none", dictionary=cut.dictionary
+            )
         words = encode_text.encode_corpus(
             place,
             corpus,

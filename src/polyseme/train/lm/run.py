@@ -9,11 +9,13 @@ from polyseme.files.whole import JSON
 from polyseme.files.work_folder import work_path
 from polyseme.models.model import ModelPath
 from polyseme.progress import Watcher, default_watcher
-from polyseme.text.corpus import Reader, Tokenizer
+from polyseme.text.choices import Reader, TokenizerChoice
+from polyseme.text.segmentation import check_choice
+from polyseme.train.choices import Preset
 from polyseme.train.engine.run import SUFFIX, Outcome, check_output, run, stored_settings
 from polyseme.train.engine.settings import check_settings
 from polyseme.train.lm.plan import LmPlan, TextSource
-from polyseme.train.lm.settings import ARCHITECTURE, LmSettings, Preset, given_only, settings_of
+from polyseme.train.lm.settings import ARCHITECTURE, LmSettings, given_only, settings_of
 
 __all__ = ["Outcome", "train"]
 
@@ -27,7 +29,7 @@ def train(
     preset: Preset = "small",
     heldout: Paths = (),
     reader: Reader = "auto",
-    tokenize: Tokenizer | None = None,
+    tokenize: TokenizerChoice = "auto",
     dictionary: str | Path | None = None,
     stop_words: str | Path | None = None,
     start: ModelPath | None = None,
@@ -43,7 +45,9 @@ def train(
         preset: Where settings come from that are not given.
         heldout: Held-out text; without it a part of the corpus is held out.
         reader: The format of the text, as in `polyseme.text.corpus.Corpus`.
-        tokenize: How raw text is split into sentences and tokens.
+        tokenize: How raw text is split into sentences and tokens: a tokeniser, or ``"none"`` for text that is tokenised
+            already. ``"auto"`` follows the model ``start``, and without one goes by what the text looks like. The model
+            records it.
         dictionary: A file of words, one per line, that the tokeniser ``zh`` keeps whole.
         stop_words: A file of words, one per line, that are left out of the text.
         start: A model to start from, of any known format, as `polyseme.load` takes it.
@@ -63,7 +67,7 @@ def train(
         corpus=_spelled(corpus),
         heldout=_spelled(heldout),
         reader=reader,
-        tokenize=tokenize,
+        tokenize=check_choice(tokenize),
         dictionary=None if dictionary is None else str(dictionary),
         stop_words=None if stop_words is None else str(stop_words),
         start=_spelled(start) if isinstance(start, tuple) else None if start is None else str(start),

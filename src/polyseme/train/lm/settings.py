@@ -5,16 +5,15 @@ The command line, its help and the checks of values all come from these fields. 
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from polyseme.errors import InputError
-from polyseme.models.config import CharacterEncoderConfig, GatedCnnEncoderConfig, LstmEncoderConfig, Size
+from polyseme.models.config import CharacterEncoderConfig, EncoderKind, GatedCnnEncoderConfig, LstmEncoderConfig, Size
+from polyseme.text.choices import Alphabet
+from polyseme.train.choices import Preset
 from polyseme.train.engine.settings import Count, RunSettings, Share, check_settings
-
-Preset = Literal["tiny", "small", "medium", "original"]
-PRESET_NAMES: tuple[Preset, ...] = get_args(Preset)
 
 _PUBLISHED_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
@@ -47,7 +46,7 @@ class LmSettings(RunSettings):
     """The settings of a biLM's training run; sizes of the model have the bounds of its configuration."""
 
     # What a word is made of.
-    characters: Literal["bytes", "unicode"] = Field("bytes", description="What the model reads of a word.")
+    characters: Alphabet = Field("bytes", description="What the model reads of a word.")
     max_characters: Annotated[int, CharacterEncoderConfig.model_fields["max_characters"]] = Field(
         50, description="Characters of a word with its two markers; longer words are cut."
     )
@@ -58,7 +57,7 @@ class LmSettings(RunSettings):
     )
 
     # The network above the words.
-    encoder: Literal["lstm", "gru", "gated-cnn"] = Field("lstm", description="What reads the context.")
+    encoder: EncoderKind = Field("lstm", description="What reads the context.")
     layers: Annotated[int, LstmEncoderConfig.model_fields["layers"]] = Field(2, description="Layers of each direction.")
     hidden_dim: Size = Field(1024, description="Cells (gated units of a gated-cnn) of a layer.")
     projection_dim: Size = Field(128, description="Width of a token vector and of each direction.")

@@ -1,0 +1,61 @@
+"""The beginning of a corpus, read ahead of the whole to judge what it looks like."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from itertools import islice
+from pathlib import Path
+
+from polyseme.errors import InputError
+from polyseme.text.choices import TOKENS_ALREADY, Layout
+from polyseme.text.lines import Lines, Repairs
+
+STDIN = "-"
+_FILES = 8
+_CHARACTERS = 1 << 14  # of each file
+
+
+def beginning(files: Iterable[tuple[str, Layout]]) -> str:
+    """Running text from the beginning of the first files that hold some; "" where none can be read ahead.
+
+    Of standard input that is what has come in already, and of a named pipe nothing, since neither can be read twice.
+
+    Args:
+        files: Paths and their layouts; CoNLL-U and FASTA are passed over, as they hold tokens.
+    """
+    found: list[str] = []
+    running = ((path, layout) for path, layout in files if layout not in TOKENS_ALREADY)
+    for path, layout in islice(running, _FILES):
+        with suppress(InputError, OSError):  # raised again, with its place, when the corpus is read
+            for line in _some_lines(path, layout):
+                found.append(line)  # noqa: PERF402 - what came before an error counts
+    return "\n".join(found)
+
+
+def _some_lines(path: str, layout: Layout) -> Iterator[str]:
+    with _opened(path) as stream:
+        lines = Lines(stream, name=path, repairs=Repairs())
+        read = 0
+        while read < _CHARACTERS and (line := lines.readline(_CHARACTERS)):
+            read += len(line)
+            yield _text_of_record(line) if layout == "jsonl" else line
+
+
+def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
+    if path == STDIN:
+        peek: Callable[[int], bytes] | None = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return nullcontext(io.BytesIO(peek(_CHARACTERS) if peek else b""))
+    return Path(path).open("rb") if Path(path).is_file() else nullcontext(io.BytesIO())
+
+
+def _text_of_record(line: str) -> str:
+    """The running text of a JSON line; "" where it holds tokens."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(record, dict) and record.get("tokens") is None:
+        record = record.get("text")
+    return record if isinstance(record, str) else ""

@@ -1,0 +1,126 @@
+"""How a text is cut into sentences and tokens, and how new text follows the text that a model was trained on."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polyseme.errors import InputError
+from polyseme.text.choices import TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, TokenizerChoice
+from polyseme.text.dictionary import Dictionary
+from polyseme.text.looks import RAW, look_at
+from polyseme.text.tokenizers import tokenized
+
+_CHOICES = f"{', '.join(TOKENIZERS[:-1])} or {TOKENIZERS[-1]}"
+_TAKEN_AS_CUT = "the text is taken as cut already (one sentence per line, tokens between spaces)"
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """How running text is cut into sentences and tokens; a model records how its own text was cut.
+
+    Attributes:
+        tokenizer: What cuts it; None for text that is cut already: one sentence per line, tokens between spaces.
+        dictionary: The words that the tokeniser ``zh`` keeps whole.
+
+    Example:
+        >>> Segmentation("en").sentences("It's late. Go home!")
+        [['It', "'s", 'late', '.'], ['Go', 'home', '!']]
+    """
+
+    tokenizer: Tokenizer | None = None
+    dictionary: Dictionary | None = None
+
+    def __post_init__(self) -> None:
+        if self.tokenizer not in (None, *TOKENIZERS):
+            raise InputError(f"unknown tokenizer {self.tokenizer!r}; choose one of {', '.join(TOKENIZERS)}")
+        if self.dictionary is not None and self.tokenizer != "zh":
+            what = "text that is cut already" if self.tokenizer is None else f"the tokenizer {self.tokenizer!r}"
+            raise InputError(
+                f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'"
+            )
+
+    def __str__(self) -> str:
+        words = f" with a dictionary of {self.dictionary}" if self.dictionary else ""
+        return f"--tokenize {self.tokenizer or 'none'}{words}"
+
+    def sentences(self, text: str) -> list[list[str]]:
+        """The sentences of a text, each a list of tokens; sentences without tokens are left out."""
+        if self.tokenizer is None:
+            return [tokens for line in text.splitlines() if (tokens := line.split())]
+        return list(tokenized(io.StringIO(text, newline=None).readline, self.tokenizer, self.dictionary))
+
+
+def check_choice(choice: str | None) -> TokenizerChoice:
+    """Refuse what is no choice of a tokeniser; None is another way to write ``none``."""
+    if choice is None:
+        return "none"
+    for known in TOKENIZER_CHOICES:
+        if choice == known:
+            return known
+    raise InputError(f"unknown tokenizer {choice!r}; choose one of {', '.join(TOKENIZER_CHOICES)}")
+
+
+def resolve(
+    choice: TokenizerChoice,
+    dictionary: Dictionary | None,
+    model: Segmentation | None,
+    beginning: Callable[[], str],
+) -> tuple[Segmentation, str | None]:
+    """Decide how a text is cut.
+
+    Args:
+        choice: What was asked for.
+        dictionary: Words to keep whole; without it those of the model's text.
+        model: How the model's text was cut; None where there is no model, but one to be trained.
+        beginning: Gives the beginning of the text, empty where it cannot be known; only called if it matters.
+
+    Returns:
+        How to cut it, and one line to tell the user, where there is something to tell.
+    """
+    if choice != "auto":
+        return _as_asked(None if choice == "none" else choice, dictionary, model)
+    if model is None:
+        return _by_its_look(dictionary, beginning())
+    if model.tokenizer is None:
+        raw = dictionary is None and look_at(beginning()) in RAW
+        note = (
+            f"{_TAKEN_AS_CUT}, as the model does not record how its text was cut; it looks raw, and --tokenize "
+            f"{_CHOICES} would cut it"
+        )
+        return Segmentation(None, dictionary), note if raw else None
+    chosen = Segmentation(model.tokenizer, dictionary or model.dictionary)
+    if chosen != model:
+        return chosen, f"the text is cut by {chosen}, but the model's text was cut by {model}"
+    again = "; it looks cut already, and --tokenize none would keep its tokens" if look_at(beginning()) == "cut" else ""
+    return chosen, f"the text is cut by {chosen}, as the model's text was{again}"
+
+
+def _as_asked(
+    tokenizer: Tokenizer | None, dictionary: Dictionary | None, model: Segmentation | None
+) -> tuple[Segmentation, str | None]:
+    known = model or Segmentation()
+    if dictionary is None and tokenizer == known.tokenizer:
+        dictionary = known.dictionary
+    chosen = Segmentation(tokenizer, dictionary)
+    if known.tokenizer is None or chosen == known:
+        return chosen, None
+    how = _TAKEN_AS_CUT if tokenizer is None else f"the text is cut by {chosen}"
+    return chosen, f"{how}, but the model's text was cut by {known}"
+
+
+def _by_its_look(dictionary: Dictionary | None, beginning: str) -> tuple[Segmentation, str | None]:
+    """Without a model to follow: by what the text looks like."""
+    if dictionary is not None:
+        chosen = Segmentation("zh", dictionary)
+        return chosen, f"the text is cut by {chosen}"
+    match look_at(beginning):
+        case "english":
+            return Segmentation("en"), "the text looks like raw English and is cut by --tokenize en"
+        case "chinese":
+            return Segmentation("zh"), "the text looks like raw Chinese and is cut by --tokenize zh"
+        case "raw":
+            return Segmentation(), f"{_TAKEN_AS_CUT}; it looks raw, and --tokenize {_CHOICES} would cut it"
+        case "cut":
+            return Segmentation(), f"{_TAKEN_AS_CUT}, as it looks so"
+        case _:
+            return Segmentation(), None
