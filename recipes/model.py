@@ -122,7 +122,7 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
     """Perplexities of the weights as trained and as stored, and how well senses are told apart."""
     return {
         "perplexity": {
-            f"{name}{kind}": evaluate(open_model(folder), (one.tokens for one in Corpus([path]))).facts()
+            f"{name}{kind}": evaluate(open_model(folder), (one.tokens for one in Corpus([path]))).to_dict()
             for name, path in {"held-out text": recipe.work / "heldout.txt", **_evaluation_texts(recipe)}.items()
             for kind, folder in (("", stored), (", weights in float32", trained))
         },

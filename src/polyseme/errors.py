@@ -9,6 +9,9 @@
     ├── Diverged        training went wrong again and again, however low the learning rate
     └── MissingPart     an optional package or a part of a model (a softmax, a vocabulary) is not there
 
+    KeyboardInterrupt
+    └── Interrupted     a signal stopped a job that stored what it had done
+
 Every message says where, what was got, what was expected and what to do. The command line prints it as one line and
 leaves with exit code 2.
 """
@@ -36,3 +39,15 @@ class MissingPart(PolysemeError):  # noqa: N818 - it names what is missing, not 
 
 class Diverged(PolysemeError):  # noqa: N818 - it says what happened
     """Training went wrong again and again, however low the learning rate."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal (Ctrl-C or SIGTERM) stopped a job, which stored what it had done before that.
+
+    Attributes:
+        number: The number of the signal.
+    """
+
+    def __init__(self, message: str, *, number: int) -> None:
+        super().__init__(message)
+        self.number = number

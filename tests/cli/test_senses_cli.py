@@ -71,7 +71,7 @@ class TestInduce:
 
     def test_refusals(self, run, index: Path, tmp_path: Path) -> None:
         refused(run("senses", "induce", "zebra", "--index", index), "no occurrence of 'zebra'")
-        refused(run("senses", "induce", "cards", "--index", index), "'cards' stands only 6 times in it, at least 10")
+        refused(run("senses", "induce", "cards", "--index", index), "'cards' occurs only 6 times in it, at least 10")
         refused(run("senses", "induce", "bank", "--index", tmp_path), "no index is here")
         refused(run("senses", "induce", "bank"), "Missing option '--index'")
 
@@ -156,5 +156,5 @@ class TestChange:
     def test_refusals(self, run, texts: tuple[Path, Path]) -> None:
         refused(run("change", "bank"), "give two texts or two indexes after the words: polyseme change WORD... OLD NEW")
         refused(run("change", "bank", *texts), "texts need a model to embed them with; give one with -m")
-        refused(run("change", "zebra", *texts, "-m", TWO), "none of the words stands in both texts")
+        refused(run("change", "zebra", *texts, "-m", TWO), "none of the words is in both texts")
         refused(run("change", "bank", texts[0], "no.txt", "-m", TWO), "no.txt: no such file or folder")

@@ -400,7 +400,7 @@ class TestWords:
             index.occurrences("zebra")
         with pytest.raises(InputError, match=r"'zebra' is not in it; give another word"):
             index.similar("zebra")
-        with pytest.raises(InputError, match=r"'acts' stands only 4 times in it, fewer than 5"):
+        with pytest.raises(InputError, match=r"'acts' occurs only 4 times in it, fewer than 5"):
             index.similar("acts")
 
 

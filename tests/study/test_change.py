@@ -124,9 +124,9 @@ class TestTexts:
             assert set(np.diff([int(tokens[0]) for tokens, _ in chosen]).tolist()) == gaps
 
     def test_what_cannot_be_compared(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
-        with pytest.raises(InputError, match=r"none of the words stands in both texts; look at their spelling"):
+        with pytest.raises(InputError, match=r"none of the words is in both texts; check their spelling"):
             change_of_texts(embedder, *texts, words=["water", "zebra"])
-        with pytest.raises(InputError, match=r"no word stands 100 times in both texts; give more text, or a lower"):
+        with pytest.raises(InputError, match=r"no word occurs 100 times in both texts; give more text, or a lower"):
             change_of_texts(embedder, *texts, least=100)
         with pytest.raises(InputError, match=r"an occurrence has one vector; choose layers 'top', 'mean'"):
             change_of_texts(embedder, *texts, layers="all")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.errors import InputError
+from polyseme.progress import ProgressKind
 
 if TYPE_CHECKING:
     from polyseme.models.model import ModelPath
@@ -57,6 +58,7 @@ VocabularyFile = Annotated[
     Path | None, typer.Option("--vocabulary", help="The model's words, one a line, where they are apart.")
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print the table as CSV on standard output.")]
 
 TextArgument = Annotated[
     list[str], typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False)
@@ -84,6 +86,12 @@ ModelOption = Annotated[
 ]
 PrecisionOption = Annotated[
     PrecisionChoice, typer.Option(help="What the LSTMs compute in; fewer bits are faster and a little less exact.")
+]
+ProgressOption = Annotated[
+    ProgressKind,
+    typer.Option(
+        "--progress", help="How to show progress: a bar, plain lines or JSON lines; auto is a bar on a terminal."
+    ),
 ]
 DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
 

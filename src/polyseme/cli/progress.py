@@ -6,13 +6,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from polyseme.errors import InputError
+import typer
+
+from polyseme.errors import InputError, Interrupted
+from polyseme.progress import ProgressKind, Watcher, open_watcher
 
 Advance = Callable[[int, float | None], None]
 """Report so many more tokens, and the share of the whole job done so far where it is known."""
 
 _TELLING = 0.01  # the share from which on it says how long the rest takes: what starts slowly would promise days
 PLAIN_SECONDS = 10.0
+
+
+@contextmanager
+def shown(kind: ProgressKind) -> Iterator[Watcher]:
+    """Show a job on standard error; if it is interrupted, leave with one line and the exit code of the signal."""
+    try:
+        with open_watcher(kind, sys.stderr) as watcher:
+            yield watcher
+    except Interrupted as stopped:
+        typer.echo(f"polyseme: {stopped}", err=True)
+        raise typer.Exit(128 + stopped.number) from None
 
 
 @contextmanager

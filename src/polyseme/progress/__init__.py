@@ -4,8 +4,17 @@ Every long job of the package (embed, index, train, evaluate, probe) takes a ``w
 through, the share that is done, and figures such as tokens and loss. What becomes of that is the watcher's affair.
 """
 
-from polyseme.progress.opening import PROGRESS, ProgressKind, default_watcher, open_watcher
+from polyseme.progress.opening import PROGRESS, ProgressKind, default_watcher, open_watcher, watching
 from polyseme.progress.tokens import TokenCounter
 from polyseme.progress.watcher import Figure, Watcher
 
-__all__ = ["PROGRESS", "Figure", "ProgressKind", "TokenCounter", "Watcher", "default_watcher", "open_watcher"]
+__all__ = [
+    "PROGRESS",
+    "Figure",
+    "ProgressKind",
+    "TokenCounter",
+    "Watcher",
+    "default_watcher",
+    "open_watcher",
+    "watching",
+]

@@ -1,6 +1,8 @@
 """Which watcher shows a job, given where it runs."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Literal, TextIO, get_args
 
 from polyseme.progress.notebook import NotebookBar, in_notebook
@@ -32,3 +34,13 @@ def open_watcher(kind: ProgressKind, stream: TextIO) -> Watcher:
 def default_watcher() -> Watcher:
     """What shows a job that was called from Python without a watcher: a bar in a notebook, elsewhere nothing."""
     return NotebookBar() if in_notebook() else Watcher()
+
+
+@contextlib.contextmanager
+def watching(watcher: Watcher | None) -> Iterator[Watcher]:
+    """The watcher that a job was given, which its owner closes, or else the default one, closed with the job."""
+    if watcher is not None:
+        yield watcher
+        return
+    with default_watcher() as default:
+        yield default

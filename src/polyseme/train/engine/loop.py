@@ -207,7 +207,7 @@ class Trainer:
             p.since_best += 1
         p.elapsed = p.evaluated_elapsed = self._clock(self._began)
         p.evaluation_seconds = self._clock(begun)
-        facts = result.facts()
+        facts = result.to_dict()
         self._record("heldout", softmax="full", heldout_tokens=facts.pop("tokens"), **facts)
         if self.world.first:
             if best:

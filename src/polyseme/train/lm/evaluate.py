@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from polyseme.errors import InputError, MissingPart
+from polyseme.files.whole import JSON
 from polyseme.models.bilm import BiLM
 from polyseme.models.model import Model
 from polyseme.nn.packing import Packing
@@ -42,8 +43,8 @@ class Perplexity:
     unknown_share: float
     """Tokens that are not in the vocabulary."""
 
-    def facts(self) -> dict[str, float | int]:
-        """As a plain dictionary."""
+    def to_dict(self) -> dict[str, JSON]:
+        """As plain values."""
         return asdict(self)
 
 
