@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.files.json_file import read_record
-from polyseme.files.whole import JSON, reason, rename, write_json
+from polyseme.files.whole import JSON, reason, remove_temporaries, rename, write_json
 from polyseme.files.work_folder import RUN, WorkFolder, run_identity
 from polyseme.index.choices import Compression
 from polyseme.index.manifest import MANIFEST, FinishedRun, Manifest, ShardRecord, read_manifest, write_manifest
@@ -102,6 +102,7 @@ class Transaction:
         try:
             first = 0
             if append:
+                remove_temporaries(folder)
                 check(manifest := read_manifest(folder))
                 first = 1 + max(int(shard.name.rpartition("-")[2]) for shard in manifest.shards)
             self.stored = self._begin(first)

@@ -75,7 +75,7 @@ class LinearProbes:
             loss.backward()
             optimizer.step()
             schedule.step()
-            watcher.step(step / steps, {"batches": step, "loss": float(loss)})
+            watcher.step(step / steps, {"batches": step, "loss": loss.item()})
         with torch.no_grad():
             mapped = whiten @ weight
             return cls(mapped, bias - mean @ mapped)
