@@ -29,6 +29,7 @@ CHANGES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncat
 """What Python tells an audit hook about files."""
 TEXT = ["the river bank was steep", "a bank", "they play cards", "a play in three acts", "money", "cards and money"]
 
+
 class Bench:
     """A folder with a text, an index to add to, and what should come out."""
 
@@ -45,7 +46,9 @@ class Bench:
         corpus = Corpus([self.folder / f"{text}.txt"])
         OccurrenceIndex.build(self.embedder, corpus, index, append=append, resume=resume, shard_bytes=250)
 
-    def run(self, index: Path, *, append: bool, resume: bool, at_step: int | None = None, after: float | None = None) -> int:
+    def run(
+        self, index: Path, *, append: bool, resume: bool, at_step: int | None = None, after: float | None = None
+    ) -> int:
         """Build in a process of its own, and kill it before a step that changes a file, or after some seconds."""
         child = os.fork()
         if not child:
@@ -56,7 +59,7 @@ class Bench:
                 code = 0
             except InputError as error:
                 code = REFUSED if "--resume" in str(error) else 1
-                print(error, file=sys.stderr, flush=True)
+                sys.stderr.write(f"{error}\n")
             except BaseException:  # the parent is told
                 traceback.print_exc()
                 code = 1
@@ -109,22 +112,26 @@ def _kill_at(step: int, folder: Path) -> None:
     sys.addaudithook(hook)
 
 
-def every_step(bench: Bench, *, append: bool, resume: bool) -> int:
-    """Kill a run before each of its steps; then resume it, or begin anew and resume it if that is what is advised."""
+def every_step(bench: Bench, *, append: bool, resume: bool, first: int = 0, stride: int = 1) -> int:
+    """Kill a run before each of its steps, or before some of them; gives their number.
+
+    Then resume it, or begin anew and resume it only if that is what the program advises.
+    """
     expected = bench.start("expected", append=append)
     bench.build(expected, "new", append=append)
-    step, code = 0, KILLED
+    step, code, kills = first, KILLED, 0
     while code == KILLED:
         index = bench.start("index", append=append)
         code = bench.run(index, append=append, resume=False, at_step=step)
-        step += 1
+        step += stride
+        kills += code == KILLED
         done = not index.with_name("index.partial").exists() and len(_runs(index)) == 1 + append
         # To begin anew after the end is refused, or adds the text once more, as it should.
         if bench.run(index, append=append, resume=resume or done) == REFUSED:
             assert bench.run(index, append=append, resume=True) == 0
         bench.check(bench.folder / "index", expected)
     shutil.rmtree(expected)
-    return step - 1
+    return kills
 
 
 def _runs(index: Path) -> list[object]:
@@ -157,6 +164,7 @@ if __name__ == "__main__":
         what = "append" if adding else "build"
         if sys.argv[2] == "steps":
             for resuming in (True, False):
-                print(what, "resumed" if resuming else "begun anew", every_step(bench, append=adding, resume=resuming))
+                kills = every_step(bench, append=adding, resume=resuming)
+                sys.stdout.write(f"{what}, {'resumed' if resuming else 'begun anew'}: {kills}\n")
         else:
-            print(what, random_moments(bench, int(sys.argv[3]), append=adding))
+            sys.stdout.write(f"{what}: {random_moments(bench, int(sys.argv[3]), append=adding)}\n")

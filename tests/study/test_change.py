@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorder import Recorder
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -105,11 +106,18 @@ class TestTexts:
             assert one.prt == pytest.approx(0, abs=1e-6)
 
     def test_all_words_that_stand_often_enough(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
-        shares: list[float | None] = []
-        found = change_of_texts(embedder, *texts, least=4, advance=lambda _, share: shares.append(share))
+        told = Recorder()
+        found = change_of_texts(embedder, *texts, least=4, watcher=told)
         assert {one.word for one in found} == {"the", "bank", "play", "river"}  # not ",", nor 3 of "cards"
-        assert shares == sorted(shares)  # type: ignore[type-var]
-        assert shares[-1] == 1
+        old, new = texts
+        stages = [
+            f"counting the words of {old}",
+            f"counting the words of {new}",
+            f"embedding {old}",
+            f"embedding {new}",
+        ]
+        assert list(told.stages) == stages
+        told.check_shares()
 
     def test_some_occurrences_spread_evenly(
         self, embedder: Embedder, texts: tuple[Corpus, Corpus], tmp_path: Path

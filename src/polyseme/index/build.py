@@ -136,9 +136,8 @@ class Builder:
         ) as transaction:
             if transaction.complete:
                 what = "this text was added" if append else "this index was built"
-                watcher.note(
-                    f"{self._folder}: {what} already, and nothing was left to do; without --resume it is done again"
-                )
+                more = "; without --resume it is added again" if append else ""
+                watcher.note(f"{self._folder}: {what} already, and nothing was left to do{more}")
                 return
             try:
                 with interruptible() as interrupted:

@@ -111,7 +111,7 @@ class ShardWriter:
         """
         writer = cls(dim)
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in ("vectors", "occurrences", "starts", "sentences", "words")}
             words: list[str] = json.loads(arrays["words"].tobytes())
             writer._words = {word: number for number, word in enumerate(words)}
@@ -119,7 +119,7 @@ class ShardWriter:
             writer._sentences = [sentences[a:b] for a, b in pairwise(starts)]
             writer._occurrences = [(int(a), int(b), int(c)) for a, b, c in arrays["occurrences"].tolist()]
             writer._vectors = [arrays["vectors"].reshape(len(writer), dim).astype(np.float16)]
-        except (*_UNREADABLE, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        except (*_UNREADABLE, AttributeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(f"{path}: cannot be read or is damaged ({reason(error)}); {advice}") from error
         return writer
 
@@ -170,7 +170,11 @@ class Shard:
 
     def sums(self) -> Vectors:
         """The sum of each word's unit vectors, (W, D)."""
-        return self._array(SUMS, np.float32, (len(self.words), self._dim))
+        sums = self._array(SUMS, np.float32, (len(self.words), self._dim))
+        most = 1.01 * self.count  # no component of a unit vector is above 1
+        if not -most <= sums.min() <= sums.max() <= most:  # nor undefined
+            raise FormatError(f"{self._folder / SUMS}: not sums of {self.count:,} unit vectors; {DAMAGED}")
+        return sums
 
     def places(self, word: str) -> Numbers:
         """The numbers of a word's occurrences, in any letter case."""

@@ -70,7 +70,10 @@ def build(vectors: HalfVectors, compression: Compression) -> FaissIndex:
 
 def write(index: FaissIndex, path: Path) -> None:
     """Store an index."""
-    faiss().write_index(index, str(path))
+    library = faiss()
+    if isinstance(index, library.IndexIVF):
+        index.set_direct_map_type(library.DirectMap.NoMap)  # `stored` makes one; it is not part of the file
+    library.write_index(index, str(path))
 
 
 def read(path: Path, *, count: int, dim: int, advice: str) -> FaissIndex:
