@@ -31,6 +31,8 @@ from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Table, form_of, print_json, print_results
 from polyseme.errors import InputError
 
+NEAREST = ("word", "similarity", "sentence", "position")
+"""What is printed about an occurrence."""
 IndexArgument = Annotated[
     Path, typer.Argument(metavar="INDEX", help="A folder that polyseme index wrote.", show_default=False)
 ]
@@ -162,6 +164,5 @@ def nearest(
         for one in found:
             typer.echo(f"{one.similarity:.3f}  {mark(one.sentence, one.position)}")
         return
-    names = ("word", "similarity", "sentence", "position")
-    table = Table([Column(name) for name in names], [one.to_dict() for one in found])
+    table = Table([Column(name) for name in NEAREST], [one.to_dict() for one in found])
     print_results(form, "nearest", {"index": str(folder), "sentence": [*tokens], "position": position}, table)

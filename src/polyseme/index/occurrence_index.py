@@ -125,11 +125,8 @@ class OccurrenceIndex:
     @property
     def made_with(self) -> dict[str, str | int]:
         """What the vectors depend on: those of two indexes can be compared if this is the same."""
-        return {
-            "model": self._manifest.model,
-            "layers": self._manifest.layers,
-            "precision": self._manifest.precision,
-        }
+        manifest = self._manifest
+        return {"model": manifest.model, "layers": manifest.layers, "precision": manifest.precision}
 
     @property
     def tokenize(self) -> Tokenizer | None:
@@ -254,15 +251,15 @@ class OccurrenceIndex:
     def _too_rare(self, word: str, least: int) -> str:
         if self.counts[word]:
             return (
-                f"occurs only {self.counts[word]} times in it, fewer than {least}; give another word, or a lower limit"
+                f"occurs only {self.counts[word]} times in it, fewer than {least}; give another word or a lower limit"
             )
         others = [other for other in self.counts if other.casefold() == word.casefold()]
         return f"is not in it; {f'try {max(others, key=self.counts.__getitem__)!r}' if others else 'give another word'}"
 
     def _averages(self, least: int) -> tuple[dict[str, int], Vectors]:
         """Words with enough occurrences, and the direction (W, D) of the average of each from the average of all."""
-        words = {word: 0 for word, count in self.counts.items() if count >= least}
-        words = {word: number for number, word in enumerate(words)}
+        often = (word for word, count in self.counts.items() if count >= least)
+        words = {word: number for number, word in enumerate(often)}
         rows = np.zeros((len(words), self._manifest.dim), dtype=np.float32)
         for word, _, total in self.word_sums():
             if word in words:

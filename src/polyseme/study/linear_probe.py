@@ -36,19 +36,12 @@ class LinearProbes:
 
     @classmethod
     def fit(
-        cls,
-        vectors: HalfVectors,
-        labels: Numbers,
-        classes: int,
-        *,
-        seed: int = 1,
-        watcher: Watcher | None = None,
+        cls, vectors: HalfVectors, labels: Numbers, classes: int, *, seed: int = 1, watcher: Watcher | None = None
     ) -> "LinearProbes":
         """Train by Adam for a fixed number of passes, the rate falling to zero.
 
-        The numbers of a vector vary together (the variance along one direction is some 50,000 times that along
-        another), which makes gradient descent slow, so vectors are made uncorrelated first. That is a linear map, and
-        becomes part of the weights.
+        The numbers of a vector vary together (along one direction some 50,000 times as much as along another), which
+        makes gradient descent slow, so vectors are made uncorrelated first: a linear map, part of the weights then.
 
         Args:
             vectors: (N, L, D)
