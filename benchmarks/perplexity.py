@@ -72,8 +72,8 @@ def _polyseme(training: Path, pick: Path, valid: Path, minutes: float, settings:
     found = json.loads(measured.stdout)
     last = json.loads((model / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     return {
-        "forward": found["forward"],
-        "backward": found["backward"],
+        "forward": found["results"][0]["forward"],
+        "backward": found["results"][0]["backward"],
         "unknown_share": found["unknown_share"],
         "vocabulary": found["softmax_words"],
         "tokens": last["tokens"],

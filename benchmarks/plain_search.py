@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from polyseme import Embedder
+from polyseme.arrays import Vectors
 from polyseme.embed.layers import LayerChoice
 from polyseme.index.choices import Words
-from polyseme.index.occurrence_index import Occurrence
-from polyseme.index.vectors import Vectors, unit
+from polyseme.index.occurrence import Occurrence
+from polyseme.index.vectors import unit
 
 K = 10
 BLOCK = 1 << 16  # rows that are compared at once

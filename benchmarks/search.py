@@ -24,12 +24,13 @@ import torch
 from benchmarks.plain_search import K, Known, Query, Truth
 from benchmarks.process import say
 from polyseme import Embedder, OccurrenceIndex
+from polyseme.arrays import Vectors
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
+from polyseme.files.checksum import crc32
 from polyseme.index.choices import COMPRESSIONS, Compression, Words
-from polyseme.index.occurrence_index import Occurrence
-from polyseme.index.shard import checksum
-from polyseme.index.vectors import Vectors, unit
+from polyseme.index.occurrence import Occurrence
+from polyseme.index.vectors import unit
 from polyseme.text.choices import TOKENIZERS
 from polyseme.text.corpus import Corpus
 
@@ -120,7 +121,7 @@ def draw(corpus: Corpus, occurrences: int, queries: int) -> tuple[list[list[str]
 def embedded(embedder: Embedder, sentences: list[list[str]], folder: Path) -> tuple[Vectors, float]:
     """The top layer (tokens, D) of the sentences in a folder, kept there, and the seconds it took to compute."""
     count = sum(map(len, sentences))
-    facts = {"model": embedder.model.fingerprint(), "text": checksum(folder / TEXT)}
+    facts = {"model": embedder.model.fingerprint(), "text": crc32(folder / TEXT)}
     done, path = folder / "embedded.json", folder / "embedded.npy"
     found = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
     if found.get("facts") != facts:

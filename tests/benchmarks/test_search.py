@@ -11,7 +11,7 @@ from benchmarks.plain_search import Known, Query, Truth
 from benchmarks.search import draw
 from polyseme import Embedder
 from polyseme.errors import InputError
-from polyseme.index.occurrence_index import Occurrence
+from polyseme.index.occurrence import Occurrence
 from polyseme.index.vectors import unit
 from polyseme.text.corpus import Corpus
 

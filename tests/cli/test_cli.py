@@ -278,12 +278,14 @@ class TestInfo:
         assert shown.code == 0
         assert "bilm-hdf5" in shown.out
         facts = json.loads(run("info", TWO, "--json").out)
-        assert (facts["layers"], facts["dim"], facts["parameters"]) == (3, 16, 11_972)
+        assert (facts["command"], facts["layers"], facts["dim"], facts["parameters"]) == ("info", 3, 16, 11_972)
+        assert run("info", TWO, "--csv").out.splitlines()[:3] == ["fact,value", "format,bilm-hdf5", "parameters,11972"]
 
     def test_without_a_model_it_names_those_in_the_box(self, run: Command) -> None:
-        names = json.loads(run("info", "--json").out)
+        names = [one["model"] for one in json.loads(run("info", "--json").out)["results"]]
         assert names == bundled_names()
         assert run("info").out.split() == names
+        assert run("info", "--csv").out.split() == ["model", *names]
 
     def test_options_elsewhere(self, run: Command, tmp_path: Path) -> None:
         shutil.copy(TWO / "weights.hdf5", tmp_path)

@@ -60,9 +60,9 @@ def test_a_model_of_names(run: Command, novel: Path, zh: tuple[object, ...], tmp
     scores = [json.loads(line)["tokens"] for line in run("score", model, novel, *zh, "--json").out.splitlines()]
     assert scores[:2] == TOKENS
     # 玄德 and the rest of the sentence are the words the model knows: it gives the place what it was trained on.
-    found = json.loads(run("substitutes", model, "玄德[甚]喜。", *zh, "-k", 30, "--json").out)
+    found = json.loads(run("substitutes", model, "玄德[甚]喜。", *zh, "-k", 30, "--json").out)["results"]
     cut = polyseme.load(model).substitutes(["玄德", "甚", "喜", "。"], 1, k=30)
-    assert found == [one._asdict() for one in cut]
+    assert found == [one.to_dict() for one in cut]
 
 
 def test_embedding(run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
@@ -89,17 +89,17 @@ def test_an_index_cuts_queries_with_the_words_it_was_built_with(
     index = tmp_path / "index"
     run("index", novel, "-m", model, "-o", index, *zh)
     (tmp_path / "names.txt").unlink()  # the index has the words themselves
-    best = json.loads(run("nearest", index, "玄德[甚]喜。", "-k", 1, "--json").out)
+    best = json.loads(run("nearest", index, "玄德[甚]喜。", "-k", 1, "--json").out)["results"][0]
     assert best["sentence"] == TOKENS[0]
     assert best["similarity"] == pytest.approx(1, abs=1e-3)
-    found = json.loads(run("similar", "玄德", "--index", index, "--least", 1, "--json").out)["contexts"]
-    assert "操" in dict(found)
+    found = json.loads(run("similar", "玄德", "--index", index, "--least", 1, "--json").out)["results"]
+    assert "操" in {one["word"] for one in found}
     refused(run("index", novel, "-m", model, "-o", index, "--append", *zh[:2]), "was built with another dictionary")
 
 
 def test_change(run: Command, novel: Path, zh: tuple[object, ...], model: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("玄德笑曰。", encoding="utf-8")
-    found = json.loads(run("change", "玄德", novel, tmp_path / "other.txt", "-m", model, *zh, "--json").out)
+    found = json.loads(run("change", "玄德", novel, tmp_path / "other.txt", "-m", model, *zh, "--json").out)["results"]
     assert [(one["word"], one["old"], one["new"]) for one in found] == [("玄德", 2, 1)]
 
 

@@ -1,6 +1,10 @@
 """index, nearest and similar as a person meets them."""
 
+import csv
+import io
 import json
+import signal
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -28,17 +32,20 @@ def text(tmp_path: Path) -> Path:
 def test_from_text_to_the_nearest_contexts(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     built = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--json")
-    assert json.loads(built.out)["occurrences"] == 24
+    facts = json.loads(built.out)
+    assert (facts["command"], facts["output"], facts["occurrences"]) == ("index", str(index), 24)
     # The model is found again, and the query is cut as the text was: the full stop is a token.
     lines = run("nearest", index, "She works at a [bank].", "-k", 3).out.splitlines()
     assert lines[0] == "1.000  She works at a [bank] ."
     assert len(lines) == 3
-    same = [
-        json.loads(line) for line in run("nearest", index, "A [play]", "--words", "same", "--json").out.splitlines()
-    ]
-    assert [one["word"] for one in same] == ["play", "play"]
-    grouped = run("nearest", index, "A [play]", "-k", 50, "--group", "--words", "other", "--json").out.splitlines()
-    words = [json.loads(line)["word"] for line in grouped]
+    same = json.loads(run("nearest", index, "A [play]", "--words", "same", "--json").out)
+    assert [one["word"] for one in same["results"]] == ["play", "play"]
+    assert (same["command"], same["sentence"], same["position"]) == ("nearest", ["A", "play"], 1)
+    rows = list(csv.DictReader(io.StringIO(run("nearest", index, "A [play]", "--words", "same", "--csv").out)))
+    assert [row["sentence"] for row in rows] == [" ".join(one["sentence"]) for one in same["results"]]
+    assert [float(row["similarity"]) for row in rows] == [one["similarity"] for one in same["results"]]
+    grouped = run("nearest", index, "A [play]", "-k", 50, "--group", "--words", "other", "--json").out
+    words = [one["word"] for one in json.loads(grouped)["results"]]
     assert len(words) == len(set(words))
     assert "play" not in words
     again = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--append")
@@ -92,16 +99,33 @@ def test_a_folder_of_ones_own_comes_before_the_box(
     assert run("nearest", tmp_path / "index", "a [play]", "-k", 1).code == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_says_what_is_kept(
-    run: Command, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    def stopped(self: Embedder, sentences: object, *, layers: object) -> None:
-        raise KeyboardInterrupt
+    stream = Embedder.stream
 
-    monkeypatch.setattr(Embedder, "stream", stopped)
-    done = run("index", text, "-m", model, "-o", tmp_path / "index", "--tokenize", "en")
-    assert (done.code, done.err) == (130, "polyseme: interrupted; nothing was stored yet\n")
-    assert not (tmp_path / "index.partial").exists()
+    def stopped(self: Embedder, sentences: object, *, layers: object):  # type: ignore[no-untyped-def]
+        yield from islice(stream(self, sentences, layers=layers), sentences_done)  # type: ignore[arg-type]
+        signal.raise_signal(number)
+
+    given = ("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index")
+    with monkeypatch.context() as patch:
+        patch.setattr(Embedder, "stream", stopped)
+        sentences_done = 0
+        done = run(*given)
+        assert (done.code, done.err) == (128 + number, "polyseme: interrupted; nothing was stored yet\n")
+        assert not (tmp_path / "index.partial").exists()
+        sentences_done = 2
+        done = run(*given)
+    partial = tmp_path / "index.partial"
+    assert done.code == 128 + number
+    assert done.err == f"polyseme: interrupted; what was done is stored in {partial}: continue with --resume\n"
+    assert "24 occurrences of " in run(*given, "--resume").err
+    assert not partial.exists()
+    again = run(*given, "--resume")
+    assert again.code == 0
+    assert "index: this index was built already, and nothing was left to do\n" in again.err
 
 
 def test_no_other_word(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
@@ -114,14 +138,15 @@ def test_words_side_by_side(run: Command, model: Path, text: Path, tmp_path: Pat
     run("index", text, "--tokenize", "en", "-m", model, "-o", tmp_path / "index")
     (tmp_path / "vectors.txt").write_text("play 1 0.5\nbank 1 0.4\nriver -1 0.25\n", encoding="utf-8")
     given = ("--index", tmp_path / "index", "--least", 1, "--vectors", tmp_path / "vectors.txt", "-k", 2)
-    found = json.loads(run("similar", "play", *given, "--json").out)
-    assert [word for word, _ in found["static"]] == ["bank", "river"]
-    assert len(found["contexts"]) == 2
+    found = json.loads(run("similar", "play", *given, "--json").out)["results"]
+    assert [one["word"] for one in found if one["source"] == "static"] == ["bank", "river"]
+    assert [one["occurrences"] > 0 for one in found if one["source"] == "contexts"] == [True, True]
     lines = run("similar", "play", *given).out.splitlines()
     assert lines[0].split() == ["contexts", "static"]
     assert lines[1].split()[2] == "bank"
-    output = json.loads(run("similar", "river", "-m", model, "--json").out)["output"]
-    assert "river" not in dict(output)
+    output = json.loads(run("similar", "river", "-m", model, "--json").out)["results"]
+    assert {one["source"] for one in output} == {"output"}
+    assert "river" not in {one["word"] for one in output}
 
 
 def test_refusals(run: Command, model: Path, text: Path, tmp_path: Path) -> None:

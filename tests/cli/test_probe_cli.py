@@ -44,9 +44,9 @@ def test_json_and_notes(run: Command, text: Path, tmp_path: Path) -> None:
     test.write_text("1\tThe\t_\tDET\t_\t_\t_\t_\t_\t_\n2\tbank\t_\tX\t_\t_\t_\t_\t_\t_\n", encoding="utf-8")
     result = run("probe", MODEL, "--train", text, "--test", test, "--most", "10", "--json")
     found = json.loads(result.out)
-    assert [one["layer"] for one in found["layers"]] == [0, 1, 2, "mean"]
+    assert [one["layer"] for one in found["results"]] == [0, 1, 2, "mean", "baseline"]
     assert found["column"] == "upos"
-    assert found["baseline"] == 0.5
+    assert found["results"][-1]["accuracy"] == 0.5
     assert found["unseen"] == 1
     assert result.err.splitlines() == [
         "polyseme: only about 10 words of a file were used, spread evenly over it; --most sets how many",

@@ -49,9 +49,12 @@ class TestInduce:
     def test_json(self, run: Command, index: Path) -> None:
         found = json.loads(run("senses", "induce", "bank", "--index", index, "--senses", 2, "--json").out)
         assert (found["word"], found["occurrences"], found["labels"]) == ("bank", 12, "substitutes")
-        assert [sense["share"] for sense in found["senses"]] == [0.5, 0.5]
-        example = found["senses"][0]["examples"][0]
+        assert [sense["share"] for sense in found["results"]] == [0.5, 0.5]
+        example = found["results"][0]["examples"][0]
         assert example["sentence"][example["position"]] == example["word"] == "bank"
+        lines = run("senses", "induce", "bank", "--index", index, "--senses", 2, "--csv").out.splitlines()
+        assert lines[0] == "sense,share,occurrences,labels"
+        assert [line.split(",")[:3] for line in lines[1:]] == [["1", "0.5", "6"], ["2", "0.5", "6"]]
 
     def test_plot(self, run: Command, index: Path, tmp_path: Path) -> None:
         assert (
@@ -66,12 +69,12 @@ class TestInduce:
         run("index", texts[0], "-m", TWO, "-o", tmp_path / "plain")
         result = run("senses", "induce", "bank", "--index", tmp_path / "plain", "--senses", 1)
         assert result.code == 0
-        assert "the model has no softmax, so words of the text that stand nearest label a sense" in result.err
+        assert "the model has no softmax; senses are labelled by the nearest words of the text" in result.err
         assert result.out.startswith("bank: 1 sense in 12 occurrences\n")
 
     def test_refusals(self, run: Command, index: Path, tmp_path: Path) -> None:
         refused(run("senses", "induce", "zebra", "--index", index), "no occurrence of 'zebra'")
-        refused(run("senses", "induce", "cards", "--index", index), "'cards' stands only 6 times in it, at least 10")
+        refused(run("senses", "induce", "cards", "--index", index), "'cards' occurs only 6 times in it, at least 10")
         refused(run("senses", "induce", "bank", "--index", tmp_path), "no index is here")
         refused(run("senses", "induce", "bank"), "Missing option '--index'")
 
@@ -92,15 +95,17 @@ class TestEvaluate:
     def test_printed(self, run: Command, tagged: Path) -> None:
         result = run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO)
         assert result.code == 0
-        lines = [line.rsplit(maxsplit=1) for line in result.out.splitlines()]
+        head, *lines = [line.rsplit(maxsplit=1) for line in result.out.splitlines()]
+        assert head == ["by", "accuracy"]
         assert [name for name, _ in lines] == ["layer 0", "layer 1", "layer 2", "mean of layers", "most frequent sense"]
         assert lines[-1][1] == "66.67%"
         assert "3 words, 0 without a sense left out; 0.0% not in the training text" in result.err
 
     def test_json(self, run: Command, tagged: Path) -> None:
         found = json.loads(run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "--json").out)
-        assert list(found["layers"]) == ["0", "1", "2", "mean"]
-        assert found["layers"]["2"] == 1
+        accuracy = {one["by"]: one["accuracy"] for one in found["results"]}
+        assert list(accuracy) == ["layer 0", "layer 1", "layer 2", "mean of layers", "most frequent sense"]
+        assert accuracy["layer 2"] == 1
         assert (found["instances"], found["trained"], found["backed_off"]) == (3, 3, 0)
 
     def test_refusals(self, run: Command, tagged: Path, tmp_path: Path) -> None:
@@ -128,11 +133,11 @@ class TestChange:
         assert result.err == "polyseme: not in both texts: cards\n"
 
     def test_all_words_as_json(self, run: Command, texts: tuple[Path, Path]) -> None:
-        found = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "--json").out)
+        found = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "--json").out)["results"]
         assert {one["word"] for one in found} == {"the", "bank", "of", "a", "play"}
         assert list(found[0]) == ["word", "apd", "prt", "old", "new"]
         first = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "-k", 1, "--json").out)
-        assert first == found[:1]
+        assert (first["command"], first["words"], first["results"]) == ("change", 5, found[:1])
 
     def test_plot(self, run: Command, texts: tuple[Path, Path], tmp_path: Path) -> None:
         assert run("change", "bank", "play", *texts, "-m", TWO, "--plot", tmp_path / "change.svg").code == 0
@@ -143,8 +148,8 @@ class TestChange:
 
     def test_indexes(self, run: Command, texts: tuple[Path, Path], index: Path, model: Path, tmp_path: Path) -> None:
         run("index", texts[1], "-m", model, "-o", tmp_path / "index2")
-        by_index = json.loads(run("change", "bank", index, tmp_path / "index2", "--json").out)
-        by_text = json.loads(run("change", "bank", *texts, "-m", model, "--json").out)
+        by_index = json.loads(run("change", "bank", index, tmp_path / "index2", "--json").out)["results"]
+        by_text = json.loads(run("change", "bank", *texts, "-m", model, "--json").out)["results"]
         assert by_index[0]["apd"] == pytest.approx(by_text[0]["apd"], abs=1e-3)
         assert by_index[0]["old"] == by_text[0]["old"] == 12
         refused(run("change", "bank", index, texts[1], "-m", model), "one is an index and the other is not")
@@ -156,5 +161,5 @@ class TestChange:
     def test_refusals(self, run: Command, texts: tuple[Path, Path]) -> None:
         refused(run("change", "bank"), "give two texts or two indexes after the words: polyseme change WORD... OLD NEW")
         refused(run("change", "bank", *texts), "texts need a model to embed them with; give one with -m")
-        refused(run("change", "zebra", *texts, "-m", TWO), "none of the words stands in both texts")
+        refused(run("change", "zebra", *texts, "-m", TWO), "none of the words is in both texts")
         refused(run("change", "bank", texts[0], "no.txt", "-m", TWO), "no.txt: no such file or folder")

@@ -36,7 +36,11 @@ def test_from_text_to_perplexity_scores_and_substitutes(run: Command, text: Path
 
     measured = run("evaluate", model, text, "--json")
     figures = json.loads(measured.out)
-    assert figures["average"] == pytest.approx((figures["forward"] + figures["backward"]) / 2)
+    for row in figures["results"]:
+        assert row["average"] == pytest.approx((row["forward"] + row["backward"]) / 2)
+    rows = run("evaluate", model, text, "--csv").out.splitlines()
+    assert rows[0] == "predictions,forward,backward,average"
+    assert rows[1] == ",".join(str(value) for value in figures["results"][0].values())
     assert figures["unknown_share"] == 0
     plain = run("evaluate", model, text).out.splitlines()
     assert plain[0].split() == ["perplexity", "(full", "softmax)", "forward", "backward", "average"]
@@ -56,11 +60,14 @@ def test_from_text_to_perplexity_scores_and_substitutes(run: Command, text: Path
     assert scores["known"] == [True, False, True]
     assert scores["forward_surprisal"][0] == pytest.approx(-scores["forward"][0] / math.log(2))
     refused(run("score", model, write(tmp_path / "empty.txt", [])), "empty.txt: no sentences; give text")
+    rows = run("score", model, line, "--csv").out.splitlines()
+    assert rows[0].startswith("sentence,position,token,known,forward,backward,forward_surprisal,")
+    assert rows[2].startswith(f"0,1,unheard,false,{scores['forward'][1]},{scores['backward'][1]},")
     lines = run("score", model, line).out.splitlines()
     assert lines[0].split() == ["token", "forward", "bits", "backward", "bits"]
     assert lines[2].startswith("unheard *")
 
-    found = json.loads(run("substitutes", model, "ba [ce] di", "-k", 3, "--json").out)
+    found = json.loads(run("substitutes", model, "ba [ce] di", "-k", 3, "--json").out)["results"]
     assert [set(one) for one in found] == [{"word", "log_probability", "forward", "backward"}] * 3
     assert len(run("substitutes", model, "ba [ce] di", "-k", 3).out.splitlines()) == 4
     refused(run("substitutes", model, "no brackets"), "has no one word in brackets")

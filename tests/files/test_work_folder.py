@@ -1,5 +1,6 @@
 """A run that can be resumed keeps its work in a folder that says whose it is."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,33 @@ def test_a_marker_of_an_installation_that_did_not_happen_is_not_believed_later(
     (tmp_path / "out.partial" / "joined").rename(tmp_path / "out")
     with pytest.raises(InputError, match="exists already"):
         opened(tmp_path / "out", resume=True)
+
+
+def test_a_run_that_is_part_of_the_output_already_is_complete(tmp_path: Path) -> None:
+    def again(*, resume: bool, finished: str | None) -> WorkFolder:
+        return WorkFolder(
+            tmp_path / "out",
+            kind="embed",
+            settings=SETTINGS,
+            resume=resume,
+            if_exists=None,
+            finished=lambda path: finished,
+        )
+
+    this = work_folder.run_identity("embed", SETTINGS)
+    for resume in (False, True):
+        opened(tmp_path / "out").close()
+        with again(resume=resume, finished=this) as work:
+            assert work.identity == this
+            assert work.complete
+            assert not work.path.exists()
+        opened(tmp_path / "out").close()
+        with again(resume=resume, finished="another run") as work:  # its folder is of no use, and a new run begins
+            assert not work.complete
+            assert not work.resumed
+            assert (work.path / RUN).exists()
+        shutil.rmtree(work.path)
+    opened(tmp_path / "out").close()
+    with pytest.raises(InputError, match="holds the work of an interrupted run"):
+        again(resume=False, finished=None)
+    assert this != work_folder.run_identity("index", SETTINGS) != work_folder.run_identity("index", {})

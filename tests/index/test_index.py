@@ -1,23 +1,23 @@
 """The index beside a plain search over all vectors."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from recorder import Recorder
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.load import load
-from polyseme.errors import FormatError, InputError, OutputError
+from polyseme.errors import FormatError, InputError, Interrupted, OutputError
 from polyseme.formats import native
-from polyseme.index import build, vectors
+from polyseme.index import vectors
+from polyseme.index.manifest import read_manifest
 from polyseme.index.occurrence_index import OccurrenceIndex
+from polyseme.index.transaction import Transaction
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.held_sentences import HeldSentences
@@ -31,31 +31,6 @@ SENTENCES = [
 ] * 4
 SHARD = 600  # bytes of vectors: a few sentences
 QUERY = ["A", "bank", "by", "the", "river"]
-
-
-@contextmanager
-def cut_off_after(steps: int) -> Iterator[None]:
-    """Interrupt the finishing of a build before one of the steps that change files."""
-    left = iter(range(steps))
-    finish = build.Builder._finish
-
-    def counted(step: Callable[..., object]) -> Callable[..., object]:
-        def run(*given: object, **options: object) -> object:
-            if next(left, None) is None:
-                raise KeyboardInterrupt
-            return step(*given, **options)
-
-        return run
-
-    def cut_off(self: build.Builder) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            for place, name in ((build, "_write_manifest"), (Path, "rename"), (shutil, "rmtree")):
-                patch.setattr(place, name, counted(getattr(place, name)))
-            finish(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build.Builder, "_finish", cut_off)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +48,16 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture
 def index(embedder: Embedder, text: Path, tmp_path: Path) -> OccurrenceIndex:
     return OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index")
+
+
+def same_files(one: Path, two: Path) -> None:
+    """Two indexes are the same byte by byte, but for the ids of their runs."""
+    files = [sorted(path.relative_to(folder) for path in folder.rglob("*.*")) for folder in (one, two)]
+    assert files[0] == files[1]
+    for name in files[0]:
+        if name.name != "index.json":
+            assert (one / name).read_bytes() == (two / name).read_bytes()
+    assert read_manifest(one).model_copy(update={"runs": []}) == read_manifest(two).model_copy(update={"runs": []})
 
 
 def plain_search(embedder: Embedder, sentences: list[list[str]]) -> list[tuple[float, str, int, int]]:
@@ -94,12 +79,12 @@ def test_the_model_is_found_again(text: Path, tmp_path: Path) -> None:
 
 
 def test_sentences_in_memory(embedder: Embedder, index: OccurrenceIndex, tmp_path: Path) -> None:
-    told: list[float | None] = []
-    held = OccurrenceIndex.build(
-        embedder, iter(SENTENCES), tmp_path / "held", advance=lambda tokens, share: told.append(share)
-    )
+    told = Recorder()
+    held = OccurrenceIndex.build(embedder, iter(SENTENCES), tmp_path / "held", watcher=told)
     assert held.nearest(QUERY, 1, k=20) == index.nearest(QUERY, 1, k=20)
-    assert told == [number / len(SENTENCES) for number in range(1, len(SENTENCES) + 1)]
+    stage = "indexing 20 sentences in memory"
+    assert told.shares(stage) == [number / len(SENTENCES) for number in range(1, len(SENTENCES) + 1)]
+    assert told.stages[stage][-1][1]["tokens"] == sum(map(len, SENTENCES))
     assert HeldSentences(SENTENCES).facts() == HeldSentences(SENTENCES).facts() != HeldSentences([QUERY]).facts()
     odd = OccurrenceIndex.build(embedder, [["half", "\ud83d"]], tmp_path / "odd", layers=np.int64(1))  # type: ignore[arg-type]
     assert odd.nearest(["half", "\ud83d"], 1, k=1)[0].sentence == ["half", "\ud83d"]
@@ -188,9 +173,8 @@ class TestBuilding:
         self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for stateful, expected in ((False, [SENTENCES[3]] * 4), (True, SENTENCES)):
-            embedder = Embedder(tiny_model(), stateful=stateful)
+            embedder, told = Embedder(tiny_model(), stateful=stateful), Recorder()
             seen: list[list[str]] = []
-            advanced: list[int] = []
             stream = embedder.stream
 
             def watched(sentences, *, layers, stream=stream, seen=seen):  # type: ignore[no-untyped-def]
@@ -202,11 +186,12 @@ class TestBuilding:
                 Corpus([text]),
                 tmp_path / f"chosen-{stateful}",
                 words=["Bank"],
-                advance=lambda tokens, _, advanced=advanced: advanced.append(tokens),  # type: ignore[misc]
+                watcher=told,
             )
             assert len(built) == 4
             assert seen == expected
-            assert sum(advanced) == sum(map(len, SENTENCES))
+            assert told.stages[f"indexing {text}"][-1][1]["tokens"] == sum(map(len, SENTENCES))
+            told.check_shares()
 
     def test_chosen_words_and_a_sample(self, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         chosen = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "chosen", words=["bank", "play"])
@@ -229,52 +214,114 @@ class TestBuilding:
     def test_an_interrupted_build_goes_on(
         self, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        whole = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "whole")
-        store, calls = build.Builder._store, []
+        whole = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "whole", shard_bytes=SHARD)
+        store, calls = Transaction.store, []
 
-        def stop_at_the_third(self: build.Builder, *given: object) -> None:
+        def stop_at_the_third(self: Transaction, *given: object, **options: object) -> None:
             calls.append(1)
             if len(calls) == 3:
-                (self._partial / "shard-00002").mkdir()  # half written
+                (self.path / "index" / "shard-00002").mkdir()  # half written
                 raise KeyboardInterrupt
-            store(self, *given)  # type: ignore[arg-type]
+            store(self, *given, **options)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(build.Builder, "_store", stop_at_the_third)
+        monkeypatch.setattr(Transaction, "store", stop_at_the_third)
         with pytest.raises(KeyboardInterrupt):
             OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD)
-        monkeypatch.setattr(build.Builder, "_store", store)
+        monkeypatch.setattr(Transaction, "store", store)
         assert not (tmp_path / "index").exists()
-        with pytest.raises(InputError, match=r"index\.partial: an interrupted build is here; go on with --resume"):
+        with pytest.raises(InputError, match=r"index\.partial: holds the work of an interrupted run; continue it with"):
             OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index")
-        with pytest.raises(InputError, match=r"was begun with another sample; resume it with the same settings"):
+        with pytest.raises(InputError, match=r"sample was 1.0 in the interrupted run and is 0.5 here; resume with the"):
             OccurrenceIndex.build(
                 embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD, sample=0.5, resume=True
             )
-        index = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD, resume=True)
-        assert index.counts == whole.counts
-        assert sorted(json.dumps(one.sentence) for one in index.nearest(QUERY, 1, k=1000)) == sorted(
-            json.dumps(one.sentence) for one in whole.nearest(QUERY, 1, k=1000)
-        )
+        OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD, resume=True)
+        same_files(tmp_path / "index", whole.path)
 
-    @pytest.mark.parametrize(("append", "steps"), [*((False, n) for n in range(2)), *((True, n) for n in range(8))])
-    def test_a_build_cut_off_while_it_finishes(
-        self, embedder: Embedder, text: Path, tmp_path: Path, append: bool, steps: int
+    @pytest.mark.parametrize("stateful", [False, True])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_a_signal_stores_the_shard_in_hand(
+        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, stateful: bool
     ) -> None:
-        folder = tmp_path / "index"
-        expected = OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "first", shard_bytes=1800).counts
-        if append:
-            expected = expected + expected
-            shutil.copytree(tmp_path / "first", folder)
-        begin = partial(OccurrenceIndex.build, embedder, Corpus([text]), folder, shard_bytes=1800, append=append)
-        with cut_off_after(steps), pytest.raises(KeyboardInterrupt):
-            begin()
-        if (tmp_path / "index.partial").exists():
-            assert begin(resume=True).counts == expected
-            assert not (tmp_path / "index.partial").exists()
-        elif append:
-            with pytest.raises(InputError, match="no interrupted addition is here, the last one was finished"):
-                begin(resume=True)
-        assert OccurrenceIndex(folder).counts == expected
+        def embedder() -> Embedder:
+            return Embedder(tiny_model(), stateful=stateful, batch_size=2, batch_tokens=4)
+
+        whole = OccurrenceIndex.build(embedder(), Corpus([text]), tmp_path / "whole", shard_bytes=SHARD)
+        interrupted = embedder()
+        stream = interrupted.stream
+
+        def signalled(*given, **options):  # type: ignore[no-untyped-def]
+            for count, rows in enumerate(stream(*given, **options)):
+                if count == 9:
+                    signal.raise_signal(number)
+                yield rows
+
+        monkeypatch.setattr(interrupted, "stream", signalled)
+        with pytest.raises(
+            Interrupted, match=r"^interrupted; what was done is stored in .*index\.partial: continue with"
+        ):
+            OccurrenceIndex.build(interrupted, Corpus([text]), tmp_path / "index", shard_bytes=SHARD)
+        stored = json.loads((tmp_path / "index.partial" / "stored.json").read_text())
+        assert (stored["sentences"], stored["pending"]) == (9, "pending-9.npz")
+        OccurrenceIndex.build(embedder(), Corpus([text]), tmp_path / "index", shard_bytes=SHARD, resume=True)
+        same_files(tmp_path / "index", whole.path)
+
+    def test_what_was_finished_is_recognised(
+        self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "more.txt").write_text("the bank by the river\n", encoding="utf-8")
+        more = Corpus([tmp_path / "more.txt"])
+        for _ in range(2):  # there is nothing to resume at first
+            told = Recorder()
+            added = OccurrenceIndex.build(embedder, more, index.path, append=True, resume=True, watcher=told)
+            assert len(added) == len(index) + 5
+        assert told.notes == [
+            f"{index.path}: this text was added already, and nothing was left to do; without --resume it is added again"
+        ]
+        assert len(OccurrenceIndex.build(embedder, more, index.path, append=True)) == len(index) + 10
+        told = Recorder()
+        OccurrenceIndex.build(embedder, Corpus([text]), index.path, resume=True, watcher=told)
+        assert told.notes == [f"{index.path}: this index was built already, and nothing was left to do"]
+        assert len(read_manifest(index.path).runs) == 3
+
+    def test_an_index_that_got_other_text_since(
+        self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        finish = Transaction.finish
+
+        def stop(self: Transaction, manifest: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Transaction, "finish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            OccurrenceIndex.build(embedder, Corpus([text]), index.path, append=True)
+        monkeypatch.setattr(Transaction, "finish", finish)
+        partial = tmp_path / "index.partial"
+        partial.rename(tmp_path / "aside")
+        OccurrenceIndex.build(embedder, [["other", "text"]], index.path, append=True)
+        (tmp_path / "aside").rename(partial)
+        with pytest.raises(
+            InputError, match=r"index: has got other text since .*partial was begun; delete .*partial to"
+        ):
+            OccurrenceIndex.build(embedder, Corpus([text]), index.path, append=True, resume=True)
+
+    @pytest.mark.parametrize("name", ["run.json", "stored.json", "pending-9.npz"])
+    @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"PK\x03\x04", b'{"run": 3}'])
+    def test_a_damaged_work_folder(
+        self, embedder: Embedder, text: Path, tmp_path: Path, name: str, content: bytes
+    ) -> None:
+        with Transaction(
+            tmp_path / "index", {}, resume=False, append=False, check=lambda manifest: None
+        ) as transaction:
+            writer = transaction.pending(12)
+            writer.add(["a", "bank"], [1], np.ones((1, 12), dtype=np.float32))
+            transaction.store_pending(writer, sentences=9)
+        (tmp_path / "index.partial" / name).write_bytes(content)
+        with (
+            pytest.raises(FormatError, match=rf"{name}: .*; delete .*index\.partial to begin again$"),
+            Transaction(tmp_path / "index", {}, resume=True, append=False, check=lambda manifest: None) as transaction,
+        ):
+            transaction.pending(12)
 
     def test_a_refused_build_does_not_block_the_next(self, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         (tmp_path / "empty.txt").write_text("\n")
@@ -306,7 +353,7 @@ class TestBuilding:
             plain(index, path)
 
         monkeypatch.setattr(vectors, "write", full)
-        told = "nothing was stored" if failing == 1 else "what was stored before is kept, go on with --resume"
+        told = "nothing was stored" if failing == 1 else "what was stored before is kept, continue with --resume"
         with pytest.raises(
             OutputError, match=rf"index.partial: could not be written \(Error in .* disk full\); {told}$"
         ):
@@ -335,11 +382,11 @@ class TestBuilding:
             index.similar("zebra")
         with pytest.raises(InputError, match=r"^k is -1, expected how many words to give, at least 1$"):
             index.similar("bank", k=-1)
-        with pytest.raises(InputError, match=r"does not say where its model is; give that with -m, or as model="):
+        with pytest.raises(InputError, match=r"does not say where its model is; name it with -m, or as model="):
             OccurrenceIndex(index.path).nearest(QUERY, 1)
         with pytest.raises(InputError, match=r"was built with layers 'top', not 'mean'"):
             OccurrenceIndex.build(embedder, corpus, index.path, append=True, layers="mean")
-        with pytest.raises(InputError, match=r"none of the words asked for stands in it; nothing was stored"):
+        with pytest.raises(InputError, match=r"it has none of the words; nothing was stored"):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "none", words=["zebra"])
         with pytest.raises(
             InputError, match=r"an occurrence has one vector; choose layers 'top', 'mean' or a layer's number"
@@ -376,7 +423,9 @@ class TestOpening:
         with pytest.raises(InputError, match=r"no index is here \(index\.json is missing\); build one"):
             OccurrenceIndex(tmp_path)
         (index.path / "index.json").write_text('{"format"')
-        with pytest.raises(FormatError, match=r"index\.json: damaged .*; build the index again"):
+        with pytest.raises(
+            FormatError, match=r"index\.json: cannot be read, empty or damaged .*; the index is damaged, build it again"
+        ):
             OccurrenceIndex(index.path)
 
 
@@ -408,7 +457,7 @@ class TestWords:
             index.occurrences("zebra")
         with pytest.raises(InputError, match=r"'zebra' is not in it; give another word"):
             index.similar("zebra")
-        with pytest.raises(InputError, match=r"'acts' stands only 4 times in it, fewer than 5"):
+        with pytest.raises(InputError, match=r"'acts' occurs only 4 times in it, fewer than 5"):
             index.similar("acts")
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyseme.arrays import Vectors
 from polyseme.errors import FormatError
 from polyseme.index import vectors
 from polyseme.index.choices import COMPRESSIONS, Compression
-from polyseme.index.vectors import Vectors
 
 DIM, CLUSTERED = 8, 10_000
 CLOSE: dict[Compression, float] = {"float16": 1e-4, "int8": 2e-3, "pq": 0.1}
@@ -72,7 +72,7 @@ def test_more_than_the_nearest_clusters_hold(built: tuple[object, Vectors, float
 def test_what_is_read_back_answers_as_what_was_built(built: tuple[object, Vectors, float], tmp_path: Path) -> None:
     index, rows, _ = built
     vectors.write(index, tmp_path / "vectors.faiss")
-    opened = vectors.read(tmp_path / "vectors.faiss")
+    opened = vectors.read(tmp_path / "vectors.faiss", count=len(rows), dim=DIM, advice="build it again")
     for query in rows[:5]:
         expected, found = vectors.search(index, query, 10), vectors.search(opened, query, 10)
         assert np.array_equal(expected[0], found[0])
@@ -81,8 +81,10 @@ def test_what_is_read_back_answers_as_what_was_built(built: tuple[object, Vector
 
 def test_another_file(tmp_path: Path) -> None:
     (tmp_path / "vectors.faiss").write_bytes(b"no vectors")
-    with pytest.raises(FormatError, match=r"vectors\.faiss: not an index of vectors, or a damaged one; build it again"):
-        vectors.read(tmp_path / "vectors.faiss")
+    with pytest.raises(
+        FormatError, match=r"vectors\.faiss: not 3 vectors of 8 numbers as faiss stores them .*; build it"
+    ):
+        vectors.read(tmp_path / "vectors.faiss", count=3, dim=DIM, advice="build it again")
 
 
 def test_outliers_do_not_coarsen_the_rest() -> None:

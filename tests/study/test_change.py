@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorder import Recorder
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -107,11 +108,18 @@ class TestTexts:
             assert one.prt == pytest.approx(0, abs=1e-6)
 
     def test_all_words_that_stand_often_enough(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
-        shares: list[float | None] = []
-        found = change_of_texts(embedder, *texts, least=4, advance=lambda _, share: shares.append(share))
+        told = Recorder()
+        found = change_of_texts(embedder, *texts, least=4, watcher=told)
         assert {one.word for one in found} == {"the", "bank", "play", "river"}  # not ",", nor 3 of "cards"
-        assert shares == sorted(shares)  # type: ignore[type-var]
-        assert shares[-1] == 1
+        old, new = texts
+        stages = [
+            f"counting the words of {old}",
+            f"counting the words of {new}",
+            f"embedding {old}",
+            f"embedding {new}",
+        ]
+        assert list(told.stages) == stages
+        told.check_shares()
 
     def test_some_occurrences_spread_evenly(
         self, embedder: Embedder, texts: tuple[Corpus, Corpus], tmp_path: Path
@@ -126,9 +134,9 @@ class TestTexts:
             assert set(np.diff([int(tokens[0]) for tokens, _ in chosen]).tolist()) == gaps
 
     def test_what_cannot_be_compared(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
-        with pytest.raises(InputError, match=r"none of the words stands in both texts; look at their spelling"):
+        with pytest.raises(InputError, match=r"none of the words is in both texts; check their spelling"):
             change_of_texts(embedder, *texts, words=["water", "zebra"])
-        with pytest.raises(InputError, match=r"no word stands 100 times in both texts; give more text, or a lower"):
+        with pytest.raises(InputError, match=r"no word occurs 100 times in both texts; give more text, or a lower"):
             change_of_texts(embedder, *texts, least=100)
         with pytest.raises(InputError, match=r"an occurrence has one vector; choose layers 'top', 'mean'"):
             change_of_texts(embedder, *texts, layers="all")

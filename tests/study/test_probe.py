@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorder import Recorder
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -89,17 +90,19 @@ class TestProbe:
         monkeypatch.setattr(linear_probe, "_FEWEST_STEPS", 300)
 
     def test_words_are_known_to_the_first_layer(self, embedder: Embedder, files: tuple[Path, Path]) -> None:
-        told: list[tuple[int, float | None]] = []
-        result = probe(embedder, *files, advance=lambda more, share: told.append((more, share)))
+        told = Recorder()
+        result = probe(embedder, *files, watcher=told)
         assert [one.layer for one in result.layers] == [0, 1, 2, "mean"]
         assert result.layers[0].accuracy == result.baseline == 1
         assert result.labels == len(WORDS)
         assert (result.unseen, result.rare, result.sampled, result.repairs) == (0, 0, False, [])
-        assert sum(more for more, _ in told) == result.train_words + result.test_words
-        assert told[-1][1] == pytest.approx(1)
-        shares = [share for _, share in told]
-        assert shares == sorted(shares)  # type: ignore[type-var]
-        assert sum(not more for more, _ in told) >= 10  # learning tells of itself as well
+        assert list(told.stages) == [f"embedding {files[0]}", "training the probes", f"embedding {files[1]}"]
+        told.check_shares()
+        for name, words in zip(files, (result.train_words, result.test_words), strict=True):
+            assert told.stages[f"embedding {name}"][-1][1]["tokens"] == words
+        losses = [figures["loss"] for _, figures in told.stages["training the probes"]]
+        assert len(losses) >= 300
+        assert losses[-1] < losses[0]
 
     def test_a_label_of_the_context_is_beyond_the_first_layer(self, embedder: Embedder, tmp_path: Path) -> None:
         def after_the(sentence: list[str]) -> list[tuple[str, str]]:

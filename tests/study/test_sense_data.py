@@ -58,7 +58,7 @@ def test_joined_words_are_parted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"tokens": ["a"]', r"text.jsonl:2: not JSON: .*; give one object a line, with tokens and senses"),
+        ('{"tokens": ["a"]', r"text.jsonl:2: not JSON: .*; give one object per line, with tokens and senses"),
         ('["a"]', r'text.jsonl:2: expected an object with "tokens", a list of non-empty strings, and "senses", a list'),
         ('{"tokens": ["a", ""], "senses": []}', r'text.jsonl:2: expected an object with "tokens"'),
         ('{"tokens": ["a"], "senses": {}}', r'text.jsonl:2: expected an object with "tokens"'),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recorder import Recorder
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -121,11 +122,11 @@ def test_several_files_are_one_text(embedder: Embedder, test: Path, train: Path,
     parts = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for part, some in zip(parts, (lines[:11], lines[11:]), strict=True):
         part.write_text("".join(some))
-    shares: list[float | None] = []
-    found = evaluate_senses(embedder, parts, [test], advance=lambda _, share: shares.append(share))
+    told = Recorder()
+    found = evaluate_senses(embedder, parts, [test], watcher=told)
     assert found == evaluate_senses(embedder, [train], [test])
-    assert shares == sorted(shares)  # type: ignore[type-var]
-    assert shares[-1] == 1
+    assert list(told.stages) == [f"learning senses from {parts[0]}, {parts[1]}", f"finding senses in {test}"]
+    told.check_shares()
 
 
 def test_known_vectors() -> None:

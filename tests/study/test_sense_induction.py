@@ -116,12 +116,12 @@ class TestInduce:
             induce_senses(index, "zebra")
         with pytest.raises(
             InputError,
-            match=re.escape("'river' stands only 8 times in it, at least 10 are needed to tell senses apart"),
+            match=re.escape("'river' occurs only 8 times in it, at least 10 are needed to tell senses apart"),
         ):
             induce_senses(index, "river")
-        with pytest.raises(InputError, match=r"stands only 8 times in it, at least 9 are needed for as many senses"):
+        with pytest.raises(InputError, match=r"occurs only 8 times in it, at least 9 are needed for as many senses"):
             induce_senses(index, "river", senses=8)
-        with pytest.raises(InputError, match=r"^senses is 0, expected at least 1, or None to count them$"):
+        with pytest.raises(InputError, match=r"^senses is 0, expected at least 1, or None to find the number$"):
             induce_senses(index, "river", senses=0)
 
     def test_occurrences_are_bounded(self, index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:

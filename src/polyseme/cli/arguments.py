@@ -35,6 +35,7 @@ VocabularyFile = Annotated[
     Path | None, typer.Option("--vocabulary", help="The model's words, one a line, where they are apart.")
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print the table as CSV on standard output.")]
 
 TextArgument = Annotated[
     list[str], typer.Argument(metavar="TEXT...", help="Files, folders, or - for standard input.", show_default=False)

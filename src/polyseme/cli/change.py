@@ -1,12 +1,12 @@
 """``polyseme change``: how much words differ between two texts."""
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DeviceOption,
     DictionaryOption,
     FormatOption,
@@ -19,9 +19,20 @@ from polyseme.cli.arguments import (
     model_path,
     open_corpus,
 )
-from polyseme.cli.columns import padded
-from polyseme.cli.progress import counting_tokens
+from polyseme.cli.progress import shown
+from polyseme.cli.tables import Column, Table, form_of, print_results
 from polyseme.errors import InputError
+
+if TYPE_CHECKING:
+    from polyseme.study.change import Change
+
+COLUMNS = (
+    Column("word"),
+    Column("apd", 8, ".4f", title="APD"),
+    Column("prt", 8, ".4f", title="PRT"),
+    Column("old", 9, ","),
+    Column("new", 9, ","),
+)
 
 
 def change(
@@ -37,10 +48,10 @@ def change(
         str | None, typer.Option("--model", "-m", help="A model of any known format, for texts.", show_default=False)
     ] = None,
     layers: Annotated[
-        str, typer.Option(help="Which vector of an occurrence, for texts: top, mean or a layer's number.")
+        str, typer.Option(help="Which vector of an occurrence, for texts: top, mean or the number of a layer.")
     ] = "top",
     least: Annotated[
-        int, typer.Option(min=1, help="Without words, all that stand so often in both (10,000 at most).")
+        int, typer.Option(min=1, help="Without words, all that occur so often in both (10,000 at most).")
     ] = 10,
     most: Annotated[
         int, typer.Option(min=1, help="Occurrences of a word to embed in each text, spread evenly.")
@@ -57,18 +68,21 @@ def change(
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Print how much words differ in use between two texts, the most changed first.
 
-    APD is the average distance (1 - cosine) of an old from a new occurrence, PRT the distance of their averages; words
-    are taken in any letter case. Of an index all occurrences count, as they were embedded.
+    APD is the average distance (1 - cosine) between an old and a new occurrence, PRT the distance between their
+    averages; letter case does not count. Of an index all occurrences are compared, as they were embedded.
 
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-small
     """
     from polyseme import plots
-    from polyseme.index.build import MANIFEST
+    from polyseme.embed.layers import parse_choice
+    from polyseme.index.manifest import MANIFEST
     from polyseme.study.change import change_of_indexes, change_of_texts
 
+    form = form_of(as_json, as_csv)
     if len(arguments) < 2:
         raise InputError("give two texts or two indexes after the words: polyseme change WORD... OLD NEW")
     *words, old, new = arguments
@@ -89,7 +103,6 @@ def change(
     elif any(indexes):
         raise InputError(f"{old} and {new}: one is an index and the other is not; give two indexes, or two texts")
     else:
-        from polyseme.embed.layers import parse_choice
         from polyseme.embed.load import load
 
         if model is None:
@@ -97,22 +110,25 @@ def change(
         texts = [open_corpus([text], reader, tokenize, dictionary) for text in (old, new)]
         embedder = load(model_path(model, options), precision=precision, device=device)
         follow_model(embedder.segmentation, *texts)
-        with counting_tokens(progress, f"embedding {old} and {new}") as advance:
+        with shown(progress) as watcher:
             found = change_of_texts(
-                embedder, *texts, words=words, least=least, most=most, layers=parse_choice(layers), advance=advance
+                embedder, *texts, words=words, least=least, most=most, layers=parse_choice(layers), watcher=watcher
             )
         notes += [f"{text}: {text.repairs}" for text in texts if text.repairs]
     if missing := {word.casefold() for word in words} - {one.word for one in found}:
         notes.append(f"not in both texts: {', '.join(sorted(missing))}")
     if plot is not None:
-        title = f"Change from {Path(old).name} to {Path(new).name}"
-        drawn = plots.change_chart(plot, [(one.word, one.apd) for one in found], title=title)
-        notes += [drawn] if drawn else []
+        notes += _draw(found, plot, old, new)
     for note in notes:
         typer.echo(f"polyseme: {note}", err=True)
-    if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found[:k]], ensure_ascii=False))
-        return
-    typer.echo(f"{'word':24}{'APD':>8}{'PRT':>8}{'old':>9}{'new':>9}")
-    for one in found[:k]:
-        typer.echo(f"{padded(one.word, 24)}{one.apd:8.4f}{one.prt:8.4f}{one.old:9,}{one.new:9,}")
+    facts = {"model": model, "old": old, "new": new, "words": len(found)}
+    print_results(form, "change", facts, Table(COLUMNS, [one.to_dict() for one in found[:k]]))
+
+
+def _draw(found: "list[Change]", path: Path, old: str, new: str) -> list[str]:
+    """Draw the most changed words; gives what there is to say about the picture."""
+    from polyseme import plots
+
+    title = f"Change from {Path(old).name} to {Path(new).name}"
+    note = plots.change_chart(path, [(one.word, one.apd) for one in found], title=title)
+    return [note] if note else []

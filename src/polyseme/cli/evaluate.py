@@ -1,11 +1,12 @@
 """``polyseme evaluate``: how well a model predicts a text."""
 
-import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DeviceOption,
     DictionaryOption,
     FormatOption,
@@ -22,7 +23,19 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.progress import counting_tokens
+from polyseme.cli.progress import shown
+from polyseme.cli.tables import Column, Table, form_of, print_results
+from polyseme.progress import TokenCounter
+
+if TYPE_CHECKING:
+    from polyseme.files.whole import JSON
+
+COLUMNS = (
+    Column("predictions", 28, title="perplexity (full softmax)"),
+    Column("forward", 12, ".2f"),
+    Column("backward", 12, ".2f"),
+    Column("average", 12, ".2f"),
+)
 
 
 def evaluate(
@@ -37,6 +50,7 @@ def evaluate(
     vocabulary: VocabularyFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Measure the perplexity of a text: forward, backward and average, always of the full softmax.
 
@@ -48,26 +62,32 @@ def evaluate(
     from polyseme.formats.detect import open_model
     from polyseme.train.lm.evaluate import evaluate as measure
 
+    form = form_of(as_json, as_csv)
     corpus = open_corpus(text, reader, tokenize, dictionary)
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     follow_model(opened.segmentation, corpus)
-    with counting_tokens(progress, f"evaluating {corpus}") as advance:
+    with shown(progress) as watcher:
+        counter = TokenCounter(watcher, f"evaluating {corpus}")
 
         def sentences() -> Iterator[list[str]]:
             for sentence in corpus.nonempty():
                 yield sentence.tokens
-                advance(len(sentence.tokens), corpus.share_read())
+                counter.add(len(sentence.tokens), corpus.share_read())
 
         result = measure(opened, sentences(), device=device)
     tell_repairs(corpus)
-    if as_json:
-        typer.echo(json.dumps({**result.to_dict(), "softmax_words": opened.bilm_config.vocabulary_size}))
-        return
-    typer.echo(f"{'perplexity (full softmax)':28}{'forward':>12}{'backward':>12}{'average':>12}")
-    rows = (
-        ("all predictions", result.forward, result.backward, result.average),
-        ("without <UNK>", result.forward_known, result.backward_known, result.average_known),
-    )
-    for name, *numbers in rows:
-        typer.echo(f"{name:28}" + "".join(f"{number:12.2f}" for number in numbers))
-    typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")
+    found = result.to_dict()
+    directions = ("forward", "backward", "average")
+    rows = [
+        {"predictions": "all predictions", **{name: found[name] for name in directions}},
+        {"predictions": "without <UNK>", **{name: found[f"{name}_known"] for name in directions}},
+    ]
+    facts: dict[str, JSON] = {
+        "model": model,
+        "tokens": result.tokens,
+        "unknown_share": result.unknown_share,
+        "softmax_words": opened.bilm_config.vocabulary_size,
+    }
+    print_results(form, "evaluate", facts, Table(COLUMNS, rows))
+    if form == "text":
+        typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")

@@ -1,14 +1,15 @@
 """``polyseme info``: what is this model?"""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag, OptionsFile, SoftmaxFile, VocabularyFile, model_path
+from polyseme.cli.arguments import CsvFlag, JsonFlag, OptionsFile, SoftmaxFile, VocabularyFile, model_path
+from polyseme.cli.tables import Column, Table, form_of, print_json, print_results
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:
+    from polyseme.files.whole import JSON
     from polyseme.models.model import Model
     from polyseme.models.static import WordVectors
 
@@ -24,6 +25,7 @@ def info(
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Say what a model is: format, size, layers, characters, vocabulary. Without one, name the bundled models.
 
@@ -32,27 +34,31 @@ def info(
     from polyseme.formats.detect import bundled_names, open_any
     from polyseme.models.model import Model
 
+    form = form_of(as_json, as_csv)
     if model is None:
         if given := next(filter(None, (options, softmax, vocabulary)), None):
             raise InputError(f"{given}: belongs to a model, and none is named; give its weights too")
         names = bundled_names()
-        typer.echo(json.dumps(names) if as_json else "\n".join(names))
+        if form == "text":
+            typer.echo("\n".join(names))
+        else:
+            print_results(form, "info", {}, Table([Column("model")], [{"model": name} for name in names]))
         return
     opened = open_any(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    described = _describe_model(opened) if isinstance(opened, Model) else _describe_vectors(opened)
-    if as_json:
-        typer.echo(json.dumps(described))
-        return
-    for name, value in described.items():
-        if value not in (0, None):
-            typer.echo(
-                f"{name.replace('_', ' '):20} {value:,}"
-                if isinstance(value, int)
-                else f"{name.replace('_', ' '):20} {value}"
-            )
+    facts = _describe_model(opened) if isinstance(opened, Model) else _describe_vectors(opened)
+    if form == "json":
+        print_json("info", {"model": model, **facts})
+    elif form == "csv":
+        rows = [{"fact": name, "value": value} for name, value in facts.items()]
+        print_results(form, "info", {}, Table([Column("fact"), Column("value")], rows))
+    else:
+        for name, value in facts.items():
+            if value not in (0, None):
+                shown = f"{value:,}" if isinstance(value, int) else value
+                typer.echo(f"{name.replace('_', ' '):20} {shown}")
 
 
-def _describe_model(model: "Model") -> dict[str, str | int | None]:
+def _describe_model(model: "Model") -> "dict[str, JSON]":
     from polyseme.models.config import CharacterEncoderConfig
 
     config, bilm = model.bilm_config, model.bilm
@@ -81,7 +87,7 @@ def _describe_model(model: "Model") -> dict[str, str | int | None]:
     }
 
 
-def _describe_vectors(table: "WordVectors") -> dict[str, str | int | None]:
+def _describe_vectors(table: "WordVectors") -> "dict[str, JSON]":
     from polyseme.embed.static_vectors import StaticVectors
 
     return {

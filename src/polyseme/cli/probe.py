@@ -1,13 +1,13 @@
 """``polyseme probe``: what each layer of a model knows."""
 
-import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DeviceOption,
     JsonFlag,
     ModelArgument,
@@ -16,7 +16,11 @@ from polyseme.cli.arguments import (
     ProgressOption,
     model_path,
 )
-from polyseme.cli.progress import counting_tokens
+from polyseme.cli.progress import shown
+from polyseme.cli.tables import Column, Table, form_of, print_results
+
+if TYPE_CHECKING:
+    from polyseme.study.probe import ProbeResult
 
 
 def probe(
@@ -26,7 +30,7 @@ def probe(
     column: Annotated[
         str,
         typer.Option(
-            help="The label: upos, xpos, lemma, feats, deprel, ..., feats:Case, misc:KEY or a column's number."
+            help="The label: upos, xpos, lemma, feats, deprel, ..., feats:Case, misc:KEY or the number of a column."
         ),
     ] = "upos",
     most: Annotated[
@@ -38,6 +42,7 @@ def probe(
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Measure how well a linear classifier reads a word's label from its vector, layer by layer.
 
@@ -51,22 +56,15 @@ def probe(
     from polyseme.embed.load import load
     from polyseme.study.probe import probe as measure
 
+    form = form_of(as_json, as_csv)
     if plot is not None:
         plots.check_path(plot)
     embedder = load(model_path(model, options), precision=precision, device=device)
     begun = time.monotonic()
-    with counting_tokens(progress, f"probing {column}") as advance:
-        result = measure(embedder, train, test, column, most=most, advance=advance)
+    with shown(progress) as watcher:
+        result = measure(embedder, train, test, column, most=most, watcher=watcher)
     seconds = time.monotonic() - begun
-    notes = [*result.repairs]
-    if result.sampled:
-        notes.append(f"only about {most:,} words of a file were used, spread evenly over it; --most sets how many")
-    if result.rare:
-        notes.append(
-            f"{train}: {result.rare:,} words whose label is not among the {result.labels:,} most frequent were left out"
-        )
-    if result.unseen:
-        notes.append(f"{test}: {result.unseen:,} words whose label was not learnt count as wrong")
+    notes = _notes(result, train, test, most)
     if plot is not None:
         drawn = plots.probe_chart(
             plot,
@@ -78,12 +76,25 @@ def probe(
         notes += [drawn] if drawn else []
     for note in notes:
         typer.echo(f"polyseme: {note}", err=True)
-    if as_json:
-        facts = result.facts()
-        typer.echo(json.dumps({"column": column, **facts, "seconds": round(seconds, 3)}, ensure_ascii=False))
-        return
-    typer.echo(f"{'layer':12}{'accuracy':>10}")
-    for layer, accuracy in (*result.layers, ("baseline", result.baseline)):
-        typer.echo(f"{layer!s:12}{accuracy:10.2%}")
-    learnt = f"{result.labels:,} labels learnt from {result.train_words:,} words"
-    typer.echo(f"{result.test_words:,} words, {learnt}, {seconds:,.1f} s")
+    facts = {"model": model, "column": column, **result.to_dict(), "seconds": seconds}
+    del facts["layers"], facts["baseline"]
+    rows = [one.to_dict() for one in result.layers] + [{"layer": "baseline", "accuracy": result.baseline}]
+    columns = (Column("layer", 12), Column("accuracy", 10, ".2%"))
+    print_results(form, "probe", facts, Table(columns, rows))
+    if form == "text":
+        learnt = f"{result.labels:,} labels learnt from {result.train_words:,} words"
+        typer.echo(f"{result.test_words:,} words, {learnt}, {seconds:,.1f} s")
+
+
+def _notes(result: "ProbeResult", train: Path, test: Path, most: int) -> list[str]:
+    """What a person should know about the figures."""
+    notes = [*result.repairs]
+    if result.sampled:
+        notes.append(f"only about {most:,} words of a file were used, spread evenly over it; --most sets how many")
+    if result.rare:
+        notes.append(
+            f"{train}: {result.rare:,} words whose label is not among the {result.labels:,} most frequent were left out"
+        )
+    if result.unseen:
+        notes.append(f"{test}: {result.unseen:,} words whose label was not learnt count as wrong")
+    return notes

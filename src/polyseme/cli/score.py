@@ -1,12 +1,14 @@
 """``polyseme score``: how likely each token of a text is."""
 
-import json
 import math
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DeviceOption,
     DictionaryOption,
     FormatOption,
@@ -23,10 +25,35 @@ from polyseme.cli.arguments import (
     open_corpus,
     tell_repairs,
 )
-from polyseme.cli.columns import padded
-from polyseme.cli.progress import counting_tokens
+from polyseme.cli.progress import shown
+from polyseme.cli.tables import Column, form_of, json_line, print_csv, text_head, text_row
+from polyseme.progress import TokenCounter
+
+if TYPE_CHECKING:
+    from polyseme import Embedder
+    from polyseme.files.whole import JSON
 
 SENTENCES_AT_ONCE = 1024
+SHOWN = (
+    Column("shown", title="token"),
+    Column("forward", 10, ".3f"),
+    Column("forward_surprisal", 8, ".2f", title="bits"),
+    Column("backward", 10, ".3f"),
+    Column("backward_surprisal", 8, ".2f", title="bits"),
+)
+COLUMNS = tuple(
+    Column(name)
+    for name in (
+        "sentence",
+        "position",
+        "token",
+        "known",
+        "forward",
+        "backward",
+        "forward_surprisal",
+        "backward_surprisal",
+    )
+)
 
 
 def score(
@@ -41,11 +68,13 @@ def score(
     vocabulary: VocabularyFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Print each token's log-probability and surprisal, given the words before it and given the words after it.
 
     Log-probabilities are natural, surprisal is in bits; a word outside the vocabulary is scored as `<UNK>` and marked
-    with a star. Text: a line a token, a blank line after each sentence. --json: a line a sentence, blank ones too.
+    with a star. Text: one line per token, a blank line after each sentence. --csv: one row per token. --json: one line
+    with an object per sentence, for blank lines too.
 
     Example: polyseme score novel-model lines.txt
     """
@@ -53,38 +82,58 @@ def score(
 
     from polyseme.embed.load import load_embedder
 
+    form = form_of(as_json, as_csv)
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load_embedder(model_path(model, options), device=device, softmax=softmax, vocabulary=vocabulary)
     follow_model(embedder.segmentation, corpus)
-    words = embedder.model.vocabulary
-    head = "" if as_json else f"{'token':24}{'forward':>10}{'bits':>8}{'backward':>10}{'bits':>8}\n"
-    sentences = (sentence.tokens for sentence in corpus.nonempty() if sentence.tokens or as_json)
+    numbered = enumerate(sentence.tokens for sentence in corpus.nonempty())
+    sentences = ((number, tokens) for number, tokens in numbered if tokens or form == "json")
+    first = True
     # On a terminal the results themselves show how far it is.
-    kind = "none" if progress == "auto" and sys.stdout.isatty() else progress
-    with counting_tokens(kind, f"scoring {corpus}") as advance:
+    with shown("none" if progress == "auto" and sys.stdout.isatty() else progress) as watcher:
+        counter = TokenCounter(watcher, f"scoring {corpus}")
         while some := list(islice(sentences, SENTENCES_AT_ONCE)):
-            typer.echo(head, nl=False)  # once there is something to stand under it
-            head = ""
-            for tokens, scores in zip(some, embedder.score(some), strict=True):
-                forward, backward = ([float(number) for number in column] for column in scores.T)
-                known = [words is not None and token in words for token in tokens]
-                if as_json:
-                    record = {
-                        "tokens": tokens,
-                        "known": known,
-                        "forward": forward,
-                        "backward": backward,
-                        "forward_surprisal": [_bits(number) for number in forward],
-                        "backward_surprisal": [_bits(number) for number in backward],
-                    }
-                    typer.echo(json.dumps(record, ensure_ascii=False))
-                    continue
-                for token, is_known, ahead, back in zip(tokens, known, forward, backward, strict=True):
-                    name = token if is_known else f"{token} *"
-                    typer.echo(f"{padded(name, 24)}{ahead:10.3f}{_bits(ahead):8.2f}{back:10.3f}{_bits(back):8.2f}")
-                typer.echo("")
-            advance(sum(map(len, some)), corpus.share_read())
+            records = _scored(embedder, some)
+            if form == "json":
+                for record in records:
+                    typer.echo(json_line(record))
+            elif form == "csv":
+                print_csv(COLUMNS, (row for record in records for row in _rows(record)), head=first)
+            else:
+                if first:  # there is something to put below it
+                    typer.echo(text_head(SHOWN))
+                for record in records:
+                    for row in _rows(record):
+                        typer.echo(text_row(SHOWN, row))
+                    typer.echo("")
+            first = False
+            counter.add(sum(len(tokens) for _, tokens in some), corpus.share_read())
     tell_repairs(corpus)
+
+
+def _scored(embedder: "Embedder", sentences: list[tuple[int, list[str]]]) -> "Iterator[dict[str, JSON]]":
+    """What there is to say about each sentence."""
+    words = embedder.model.vocabulary
+    for (number, tokens), scores in zip(sentences, embedder.score([some for _, some in sentences]), strict=True):
+        forward, backward = ([float(value) for value in column] for column in scores.T)
+        yield {
+            "sentence": number,
+            "tokens": [*tokens],
+            "known": [words is not None and token in words for token in tokens],
+            "forward": [*forward],
+            "backward": [*backward],
+            "forward_surprisal": [_bits(value) for value in forward],
+            "backward_surprisal": [_bits(value) for value in backward],
+        }
+
+
+def _rows(record: "dict[str, JSON]") -> "Iterator[dict[str, JSON]]":
+    """One row per token of a sentence."""
+    values = {name: column for name, column in record.items() if isinstance(column, list)}
+    for position, (token, *rest) in enumerate(zip(*values.values(), strict=True)):
+        row = dict(zip([*values][1:], rest, strict=True))
+        shown = token if row["known"] else f"{token} *"
+        yield {"sentence": record["sentence"], "position": position, "token": token, "shown": shown, **row}
 
 
 def _bits(log_probability: float) -> float:

@@ -1,14 +1,13 @@
 """``polyseme senses``: the senses of a word in a text, and how well a model tells senses apart."""
 
-import dataclasses
-import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DeviceOption,
     JsonFlag,
     ModelOption,
@@ -19,7 +18,11 @@ from polyseme.cli.arguments import (
     query_model,
 )
 from polyseme.cli.index import QueryModel
-from polyseme.cli.progress import counting_tokens
+from polyseme.cli.progress import shown
+from polyseme.cli.tables import Column, Table, form_of, print_results
+
+if TYPE_CHECKING:
+    from polyseme.study.sense_induction import Senses
 
 app = typer.Typer(help="Find the senses of a word in a text, or measure how well a model tells senses apart.")
 
@@ -29,64 +32,71 @@ def induce(
     word: Annotated[str, typer.Argument(help="As it is written in the text.", show_default=False)],
     index: Annotated[Path, typer.Option("--index", help="A folder that polyseme index wrote.", show_default=False)],
     senses: Annotated[
-        int | None, typer.Option(min=1, help="How many senses; else they are counted, 8 at most.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="How many senses; by default the number is found, 8 at most.", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=0, help="How many sentences of each sense.")] = 3,
+    k: Annotated[int, typer.Option("-k", min=0, help="How many sentences per sense.")] = 3,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the occurrences into this .png or .svg file.", show_default=False)
     ] = None,
     model: QueryModel = None,
     options: OptionsFile = None,
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
-    """Find the senses of a word in a text, each with words that could stand in its place and with typical sentences.
+    """Find the senses of a word in a text, each with words that could replace it and with typical sentences.
 
-    K-means over at most 2,000 occurrences, spread evenly over the text. There are as many senses as make the silhouette
-    stand out most from that of clouds without senses, and one where none stands out. Needs scikit-learn.
+    K-means over at most 2,000 occurrences, spread evenly over the text. The number of senses is the one whose
+    silhouette is furthest above that of random clouds without senses; if none is above, there is one sense. Needs
+    scikit-learn.
 
     Example: polyseme senses induce play --index news-index
     """
     from polyseme import plots
     from polyseme.index.occurrence_index import OccurrenceIndex
     from polyseme.study.sense_induction import induce_senses
-    from polyseme.text.marked import mark
 
+    form = form_of(as_json, as_csv)
     if plot is not None:
         plots.check_path(plot)
     opened = OccurrenceIndex(index, model=query_model(model, options))
     found = induce_senses(opened, word, senses=senses, examples=k)
     if found.labels == "neighbours":
-        typer.echo(
-            "polyseme: the model has no softmax, so words of the text that stand nearest label a sense", err=True
-        )
+        typer.echo("polyseme: the model has no softmax; senses are labelled by the nearest words of the text", err=True)
     if plot is not None:
-        note = plots.occurrence_map(
-            plot,
-            found.points,
-            found.assigned.tolist(),
-            names=[", ".join(sense.labels[:3]) or f"sense {number}" for number, sense in enumerate(found.senses, 1)],
-            texts=[mark(one.sentence, one.position, around=3) for one in found.occurrences],
-            title=f"{len(found.occurrences):,} occurrences of {word}",
-        )
-        if note:
-            typer.echo(f"polyseme: {note}", err=True)
-    if as_json:
-        facts = {
-            "word": found.word,
-            "occurrences": len(found.occurrences),
-            "silhouette": found.silhouette,
-            "by_chance": found.by_chance,
-            "labels": found.labels,
-            "senses": [
-                {**dataclasses.asdict(sense), "examples": [one._asdict() for one in sense.examples]}
-                for sense in found.senses
-            ],
-        }
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        _draw(found, plot)
+    if form == "text":
+        _print_senses(found)
         return
+    facts = found.to_dict()
+    rows = [{"sense": number, **sense.to_dict()} for number, sense in enumerate(found.senses, 1)]
+    del facts["senses"]
+    table = Table([Column(name) for name in ("sense", "share", "occurrences", "labels")], rows)
+    print_results(form, "senses induce", {"index": str(index), **facts}, table)
+
+
+def _draw(found: "Senses", path: Path) -> None:
+    from polyseme import plots
+    from polyseme.text.marked import mark
+
+    note = plots.occurrence_map(
+        path,
+        found.points,
+        found.assigned.tolist(),
+        names=[", ".join(sense.labels[:3]) or f"sense {number}" for number, sense in enumerate(found.senses, 1)],
+        texts=[mark(one.sentence, one.position, around=3) for one in found.occurrences],
+        title=f"{len(found.occurrences):,} occurrences of {found.word}",
+    )
+    if note:
+        typer.echo(f"polyseme: {note}", err=True)
+
+
+def _print_senses(found: "Senses") -> None:
+    from polyseme.text.marked import mark
+
     count = len(found.senses)
     told = "" if found.silhouette is None else f", silhouette {found.silhouette:.3f} ({found.by_chance:.3f} by chance)"
-    typer.echo(f"{word}: {count} sense{'s' * (count > 1)} in {len(found.occurrences):,} occurrences{told}")
+    typer.echo(f"{found.word}: {count} sense{'s' * (count > 1)} in {len(found.occurrences):,} occurrences{told}")
     for number, sense in enumerate(found.senses, 1):
         typer.echo(f"\n{number}. {sense.share:.0%} ({sense.occurrences:,}): {', '.join(sense.labels)}")
         for one in sense.examples:
@@ -96,10 +106,10 @@ def induce(
 @app.command()
 def evaluate(
     train: Annotated[
-        list[Path], typer.Option("--train", help="Tagged text to learn from; may be given again.", show_default=False)
+        list[Path], typer.Option("--train", help="Tagged text to learn from; may be repeated.", show_default=False)
     ],
     test: Annotated[
-        list[Path], typer.Option("--test", help="Tagged text to test on; may be given again.", show_default=False)
+        list[Path], typer.Option("--test", help="Tagged text to test on; may be repeated.", show_default=False)
     ],
     model: ModelOption,
     sense_index: Annotated[
@@ -111,6 +121,7 @@ def evaluate(
     options: OptionsFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Measure how well each layer tells senses apart: the nearest average vector of a sense, by cosine.
 
@@ -118,30 +129,36 @@ def evaluate(
     "art", "NN", ["art%1:06:00::"]], ...]}, where a sense is start, length, lemma, part of speech and the keys that are
     right. Keys may be any strings, the same in both texts; U says that no sense fits, and such words do not count.
 
-    Beside the layers stand the most frequent sense in training and, with --sense-index, WordNet's first sense. A lemma
-    that is not in the training text gets its first sense; without --sense-index that is not known, as a key does not
-    tell it, and the word counts as wrong. Every word counts, so that accuracy is F1.
+    The layers are compared with the most frequent sense in training and, with --sense-index, with WordNet's first
+    sense. A lemma that is not in the training text gets its first sense; without --sense-index that is not known, and
+    the word counts as wrong. Every word counts, so accuracy is F1.
 
     Example: polyseme senses evaluate --train semcor.jsonl.gz --test senseval2.jsonl.gz -m english-model
     """
     from polyseme.embed.load import load
     from polyseme.study.sense_evaluation import evaluate_senses
 
+    form = form_of(as_json, as_csv)
     embedder = load(model_path(model, options), precision=precision, device=device)
     begun = time.monotonic()
-    with counting_tokens(progress, "learning senses") as advance:
-        found = evaluate_senses(embedder, train, test, sense_index=sense_index, advance=advance)
+    with shown(progress) as watcher:
+        found = evaluate_senses(embedder, train, test, sense_index=sense_index, watcher=watcher)
     seconds = time.monotonic() - begun
-    if as_json:
-        typer.echo(json.dumps({**dataclasses.asdict(found), "seconds": round(seconds, 3)}))
-        return
-    for layer, accuracy in found.layers.items():
-        typer.echo(f"{'layer ' + layer if layer != 'mean' else 'mean of layers':20}{accuracy:7.2%}")
-    typer.echo(f"{'most frequent sense':20}{found.most_frequent:7.2%}")
-    if found.first_sense is not None:
-        typer.echo(f"{'first sense':20}{found.first_sense:7.2%}")
-    typer.echo(
-        f"{found.instances:,} words, {found.left_out:,} without a sense left out; {found.backed_off:.1%} not in the "
-        f"training text, {found.unanswered:.1%} without an answer; learnt from {found.trained:,}, {seconds:,.1f} s",
-        err=True,
-    )
+    facts = found.to_dict()
+    del facts["layers"]
+    most_frequent, first_sense = facts.pop("most_frequent"), facts.pop("first_sense")
+    accuracies = {
+        **{"mean of layers" if name == "mean" else f"layer {name}": share for name, share in found.layers.items()},
+        "most frequent sense": most_frequent,
+        **({} if first_sense is None else {"first sense": first_sense}),
+    }
+    columns = (Column("by", 20), Column("accuracy", 10, ".2%"))
+    rows = [{"by": name, "accuracy": share} for name, share in accuracies.items()]
+    print_results(form, "senses evaluate", {"model": model, **facts, "seconds": seconds}, Table(columns, rows))
+    if form == "text":
+        typer.echo(
+            f"{found.instances:,} words, {found.left_out:,} without a sense left out; {found.backed_off:.1%} not in "
+            f"the training text, {found.unanswered:.1%} without an answer; learnt from {found.trained:,}, "
+            f"{seconds:,.1f} s",
+            err=True,
+        )

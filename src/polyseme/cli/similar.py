@@ -1,17 +1,17 @@
 """``polyseme similar``: the words nearest to a word."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.arguments import JsonFlag
-from polyseme.cli.columns import padded
+from polyseme.cli.arguments import CsvFlag, JsonFlag
+from polyseme.cli.tables import Column, Table, form_of, padded, print_results
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:
     from polyseme import StaticVectors
+    from polyseme.files.whole import JSON
 
 
 def similar(
@@ -34,8 +34,9 @@ def similar(
         typer.Option("--vectors", help="By static vectors: GloVe, word2vec or fastText.", show_default=False),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many words.")] = 10,
-    least: Annotated[int, typer.Option(min=1, help="With --index, only words that stand so often in it.")] = 5,
+    least: Annotated[int, typer.Option(min=1, help="With --index, only words that occur so often in it.")] = 5,
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
     """Print the words nearest to a word: in the contexts of a corpus, in a model's output, or in static vectors.
 
@@ -45,11 +46,12 @@ def similar(
     """
     from polyseme.embed.static_vectors import StaticVectors
 
-    columns: dict[str, list[tuple[str, float]]] = {}
+    form = form_of(as_json, as_csv)
+    found: dict[str, list[dict[str, JSON]]] = {}
     if index is not None:
         from polyseme.index.occurrence_index import OccurrenceIndex
 
-        columns["contexts"] = [one[:2] for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
+        found["contexts"] = [one.to_dict() for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
     if model is not None:
         from polyseme.formats.detect import open_any
         from polyseme.models.model import Model
@@ -57,23 +59,29 @@ def similar(
 
         opened = open_any(model)
         kind, table = ("output", output_words(opened)) if isinstance(opened, Model) else ("static", opened)
-        columns[kind] = _nearest(StaticVectors(table), word, k, where=model)
+        found[kind] = _nearest(StaticVectors(table), word, k, where=model)
     if vectors is not None:
-        columns["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
-    if not columns:
+        found["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
+    if not found:
         raise InputError("nothing to look in; give --index, --model or --vectors")
-    if as_json:
-        found = {name: [list(pair) for pair in pairs] for name, pairs in columns.items()}
-        typer.echo(json.dumps({"word": word, **found}, ensure_ascii=False))
+    if form == "text":
+        _print_side_by_side(found)
         return
-    typer.echo("".join(f"{name:32}" for name in columns).rstrip())
-    for number in range(max(map(len, columns.values()))):
-        cells = (pairs[number] if number < len(pairs) else None for pairs in columns.values())
-        typer.echo("".join(f"{padded(cell[0], 24)}{cell[1]:5.3f}   " if cell else " " * 32 for cell in cells).rstrip())
+    rows = [{"source": source, "occurrences": None, **one} for source, some in found.items() for one in some]
+    names = ("source", "word", "similarity", "occurrences")
+    print_results(form, "similar", {"word": word}, Table([Column(name) for name in names], rows))
 
 
-def _nearest(vectors: "StaticVectors", word: str, k: int, *, where: str) -> list[tuple[str, float]]:
+def _print_side_by_side(found: "dict[str, list[dict[str, JSON]]]") -> None:
+    typer.echo("".join(f"{name:32}" for name in found).rstrip())
+    for number in range(max(map(len, found.values()))):
+        cells = (some[number] if number < len(some) else None for some in found.values())
+        shown = (f"{padded(str(one['word']), 24)}{one['similarity']:5.3f}   " if one else " " * 32 for one in cells)
+        typer.echo("".join(shown).rstrip())
+
+
+def _nearest(vectors: "StaticVectors", word: str, k: int, *, where: str) -> "list[dict[str, JSON]]":
     try:
-        return vectors.nearest(word, k)
+        return [{"word": near, "similarity": similarity} for near, similarity in vectors.nearest(word, k)]
     except InputError as error:
         raise InputError(f"{where}: {error}") from error

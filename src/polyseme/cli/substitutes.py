@@ -1,11 +1,11 @@
-"""``polyseme substitutes``: words that the model would put in a place."""
+"""``polyseme substitutes``: words that the model would put in place of another."""
 
-import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polyseme.cli.arguments import (
+    CsvFlag,
     DictionaryOption,
     JsonFlag,
     ModelArgument,
@@ -16,7 +16,17 @@ from polyseme.cli.arguments import (
     model_path,
     read_dictionary,
 )
-from polyseme.cli.columns import padded
+from polyseme.cli.tables import Column, Table, form_of, print_results
+
+if TYPE_CHECKING:
+    from polyseme.files.whole import JSON
+
+COLUMNS = (
+    Column("word"),
+    Column("log_probability", 10, ".3f", title="log-prob."),
+    Column("forward", 10, ".3f"),
+    Column("backward", 10, ".3f"),
+)
 
 
 def substitutes(
@@ -32,8 +42,9 @@ def substitutes(
     softmax: SoftmaxFile = None,
     vocabulary: VocabularyFile = None,
     as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
 ) -> None:
-    """Print the words that fit a place best, given what stands before and after it.
+    """Print the words that fit best in place of the word in brackets, given the words before and after it.
 
     Example: polyseme substitutes novel-model "The river [bank] was steep" -k 10
     """
@@ -41,17 +52,13 @@ def substitutes(
     from polyseme.text.marked import marked
     from polyseme.text.segmentation import resolve
 
+    form = form_of(as_json, as_csv)
     embedder = load_embedder(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
-    cut, note = resolve(
-        tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: sentence.replace("[", "").replace("]", "")
-    )
+    plain = sentence.replace("[", "").replace("]", "")
+    cut, note = resolve(tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: plain)
     if note is not None and (cut.tokenizer is None or cut != embedder.segmentation):
         typer.echo(f"polyseme: {note}", err=True)
     tokens, position = marked(sentence, cut)
     found = embedder.substitutes(tokens, position, k=k)
-    if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))
-        return
-    typer.echo(f"{'word':24}{'log-prob.':>10}{'forward':>10}{'backward':>10}")
-    for one in found:
-        typer.echo(f"{padded(one.word, 24)}{one.log_probability:10.3f}{one.forward:10.3f}{one.backward:10.3f}")
+    facts: dict[str, JSON] = {"model": model, "sentence": [*tokens], "position": position}
+    print_results(form, "substitutes", facts, Table(COLUMNS, [one.to_dict() for one in found]))

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from polyseme.files.whole import JSON
 from polyseme.nn.packing import Packing
 from polyseme.nn.sampled_softmax import log_uniform
 from polyseme.nn.softmax import Softmax
@@ -25,6 +26,15 @@ class Substitute(NamedTuple):
     """Given the words before."""
     backward: float
     """Given the words after."""
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {
+            "word": self.word,
+            "log_probability": self.log_probability,
+            "forward": self.forward,
+            "backward": self.backward,
+        }
 
 
 class LanguageModel:

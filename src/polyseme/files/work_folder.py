@@ -7,7 +7,7 @@ the folder is open.
 
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict
 
 from polyseme.errors import InputError, OutputError
+from polyseme.files.checksum import digest
 from polyseme.files.json_file import read_record
 from polyseme.files.lock import locked
 from polyseme.files.whole import JSON, reason, remove_temporaries, rename, temporary_path, write_json
@@ -61,12 +62,16 @@ class WorkFolder:
         if_exists: What to do if the output exists, as the end of a message; None if it may exist.
         suffix: What the folder's name has after that of the output.
         may_differ: Settings that a resumed run may have otherwise; the stored value is replaced.
+        finished: Asked once the output is locked, with the path of the folder, which need not exist: the `identity` of
+            a run whose results are in the output already, or None. What is left of such a run is removed; if it was
+            this very run, it is complete, otherwise a new one begins.
 
     Attributes:
         path: The folder.
+        identity: A digest of the kind of run and its settings.
         resumed: Whether an interrupted run was found.
-        complete: Whether the interrupted run had made its output already, and only its work folder was left; the folder
-            is removed, and nothing remains to be done.
+        complete: Whether the run had made its output already, and at most its work folder was left; the folder is
+            removed, and nothing remains to be done.
 
     Raises:
         InputError: An interrupted run is there and `resume` is false, or it had other settings; or the output exists.
@@ -84,16 +89,21 @@ class WorkFolder:
         if_exists: str | None = "give a new name",
         suffix: str = ".partial",
         may_differ: Collection[str] = (),
+        finished: Callable[[Path], str | None] | None = None,
     ) -> None:
         self.output = output
         self.path = work_path(output, suffix)
         self.resumed = False
         self.complete = False
         record = RunRecord(kind=kind, settings=_as_json(settings))
+        self.identity = run_identity(kind, settings)
         with ExitStack() as stack:
             stack.enter_context(locked(output))
             for leftover in (output, self.path):
                 remove_temporaries(self.path.parent, of=leftover.name)
+            if finished is not None and (done := finished(self.path)) is not None:
+                self.remove()
+                self.complete = done == self.identity
             if self.path.exists():
                 self._take_over(record, resume=resume, may_differ=may_differ)
             if if_exists is not None and not self.complete and output.exists():
@@ -178,6 +188,11 @@ def work_path(output: Path, suffix: str = ".partial") -> Path:
     """Where the work folder of an output is."""
     place = output if output.name else output.absolute()
     return place.with_name(place.name + suffix)
+
+
+def run_identity(kind: str, settings: Mapping[str, JSON]) -> str:
+    """A digest that is the same for runs that make the same results."""
+    return digest([json.dumps([kind, _as_json(settings)], sort_keys=True).encode()])
 
 
 def read_run(folder: Path, kind: str) -> RunRecord:

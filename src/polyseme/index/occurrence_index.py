@@ -1,46 +1,31 @@
-"""Every occurrence of a corpus as a vector: which places mean what this one means?"""
+"""The index of a text by meaning: which occurrences of words are like this one?"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyseme.arrays import Numbers, Vectors
 from polyseme.embed.inputs import tokens_and_position
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
-from polyseme.index import Advance, vectors
-from polyseme.index.build import Builder, read_manifest
+from polyseme.index import vectors
+from polyseme.index.build import Builder, Selection
 from polyseme.index.choices import WORDS, Compression, Words
+from polyseme.index.manifest import read_manifest
+from polyseme.index.occurrence import Occurrence, SimilarWord
 from polyseme.index.shard import Shard
-from polyseme.index.vectors import Vectors
 from polyseme.models.model import ModelPath
+from polyseme.progress import Watcher, watching
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
+from polyseme.text.held_sentences import HeldSentences
 from polyseme.text.segmentation import Segmentation
-
-
-class Occurrence(NamedTuple):
-    """A word in its sentence."""
-
-    word: str
-    similarity: float
-    sentence: list[str]
-    position: int
-
-
-class SimilarWord(NamedTuple):
-    """A word whose contexts are like those of another."""
-
-    word: str
-    similarity: float
-    occurrences: int
 
 
 class OccurrenceIndex:
@@ -48,16 +33,20 @@ class OccurrenceIndex:
 
     Args:
         path: Its folder.
-        embedder: Turns queries into vectors; must be of the model that the index was built with. Without one that
+        embedder: Turns queries into vectors; it must be of the model that the index was built with. Without one, that
             model is loaded at the first query.
-        model: Where it is now, as `load` takes it; by default where it was when the index was built.
+        model: Where that model is, as `load` takes it; by default where it was when the index was built.
         verify: Read every file once and compare it with its checksum.
+
+    Raises:
+        InputError: There is no index.
+        FormatError: A file of the index is missing or damaged.
 
     Example:
         >>> from polyseme import load
         >>> sentences = [["We", "walked", "along", "the", "bank"], ["The", "bank", "lent", "money"], ["It", "rained"]]
         >>> index = OccurrenceIndex.build(load("english-small"), sentences, "news-index")
-        >>> [found.word for found in index.nearest(["He", "sat", "on", "the", "bank"], 4, k=2)]
+        >>> [found.word for found in index.nearest("He sat on the [bank].", k=2)]
         ['bank', 'bank']
     """
 
@@ -72,7 +61,10 @@ class OccurrenceIndex:
         self.path = Path(path)
         self._model = model
         self._manifest = read_manifest(self.path)
-        self._shards = [Shard(self.path / facts["name"], facts, verify=verify) for facts in self._manifest["shards"]]
+        self._shards = [
+            Shard(self.path / record.name, record, self._manifest.dim, verify=verify)
+            for record in self._manifest.shards
+        ]
         if embedder is not None and not isinstance(embedder, VectorSource):
             raise InputError(f"embedder is {embedder!r:.60}, expected what polyseme.load gives; a path goes to model=")
         self._embedder = None if embedder is None else self._checked(embedder)
@@ -91,7 +83,7 @@ class OccurrenceIndex:
         resume: bool = False,
         append: bool = False,
         shard_bytes: int = 128 << 20,
-        advance: Advance | None = None,
+        watcher: Watcher | None = None,
     ) -> "OccurrenceIndex":
         """Embed a corpus and store its occurrences.
 
@@ -99,53 +91,64 @@ class OccurrenceIndex:
             embedder: What makes the vectors.
             corpus: The text: a `Corpus`, or sentences in memory, each a list of tokens.
             path: A new folder, or with ``append`` an index to add to.
-            layers: Which vector: ``"top"``, ``"mean"`` or a layer's number.
+            layers: Which vector: ``"top"``, ``"mean"`` or the number of a layer.
             compression: ``"float16"``, ``"int8"`` (half of that) or ``"pq"`` (an eighth).
-            words: Only the occurrences of these, as they are written here.
+            words: Only the occurrences of these words, as they are written here.
             sample: Only this share of the occurrences, always the same ones.
-            resume: Go on where an interrupted build of the same text stopped.
+            resume: Continue an interrupted run with the same settings and text; at most a minute of its work is lost.
+                If there is none a new run begins, unless the same was finished before.
             append: Add to the index.
             shard_bytes: Memory for vectors before they are stored.
-            advance: Told of tokens done and of the share of the corpus read.
+            watcher: Is told how the work goes; by default a bar in a notebook.
+
+        Raises:
+            Interrupted: A signal (Ctrl-C, SIGTERM) came; what was done is stored for ``resume``.
         """
+        if isinstance(corpus, str | Path):
+            raise InputError(f"corpus is the path {str(corpus)!r}, expected Corpus([path], tokenize=...) or sentences")
         builder = Builder(
             embedder,
-            corpus,
+            corpus if isinstance(corpus, Corpus) else HeldSentences(corpus),
             Path(path),
             layers=layers,
             compression=compression,
-            words=words,
-            sample=sample,
+            selection=Selection.of(words, sample),
             shard_bytes=shard_bytes,
-            resume=resume,
-            append=append,
         )
-        builder.run(advance)
+        with watching(watcher) as told:
+            builder.run(told, resume=resume, append=append)
         return cls(path, embedder, verify=False)
+
+    def __repr__(self) -> str:
+        manifest = self._manifest
+        size = f"{len(self):,} occurrences, {len(self._shards)} shard{'s' * (len(self._shards) > 1)}"
+        model = manifest.model_path[-1] if isinstance(manifest.model_path, tuple) else manifest.model_path
+        made = f"layers={manifest.layers!r}, model={model or manifest.model!r}"
+        return f"OccurrenceIndex({str(self.path)!r}: {size}, {made})"
 
     def __len__(self) -> int:
         return sum(shard.count for shard in self._shards)
 
     @property
     def made_with(self) -> dict[str, str | int]:
-        """What vectors depend on: those of two indexes can be compared where this is the same."""
-        return {name: self._manifest[name] for name in ("model", "layers", "precision")}
+        """What the vectors depend on: those of two indexes can be compared if this is the same."""
+        manifest = self._manifest
+        return {"model": manifest.model, "layers": manifest.layers, "precision": manifest.precision}
 
     @cached_property
     def segmentation(self) -> Segmentation:
-        """How the corpus was cut into tokens; queries are cut in the same way."""
-        words: list[str] | None = self._manifest.get("dictionary")
-        return Segmentation(self._manifest["tokenize"], None if words is None else Dictionary(words))
+        """How the text was tokenised; queries are tokenised in the same way."""
+        words = self._manifest.dictionary
+        return Segmentation(self._manifest.tokenize, None if words is None else Dictionary(words))
 
     @property
     def embedder(self) -> VectorSource:
         """What turns queries into vectors."""
         if self._embedder is None:
-            stored = self._manifest["model_path"]
-            model = self._model or (tuple(stored) if isinstance(stored, list) else stored)
+            model = self._model or self._manifest.model_path
             if not model:
-                raise InputError(f"{self.path}: does not say where its model is; give that with -m, or as model=...")
-            self._embedder = self._checked(load(model, precision=self._manifest["precision"]))
+                raise InputError(f"{self.path}: does not say where its model is; name it with -m, or as model=...")
+            self._embedder = self._checked(load(model, precision=self._manifest.precision))
         return self._embedder
 
     def nearest(
@@ -161,18 +164,18 @@ class OccurrenceIndex:
         """The occurrences most like a word in a sentence, best first.
 
         Args:
-            sentence: A raw sentence with the word in brackets, which is cut as the corpus was; or its tokens.
+            sentence: A raw sentence with the word in brackets, which is tokenised as the text was; or its tokens.
             position: Which of the tokens, from 0.
             k: How many.
             words: Of any word, of the same or of others.
             group: Only the best occurrence of each word.
-            exact: Compare with every vector, also where they are clustered.
+            exact: Compare with every vector, also if they are in clusters.
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
         sentence, position = tokens_and_position(sentence, position, self.segmentation)
         if group and words == "same":
-            raise InputError("one occurrence of each word, of the same word alone, is one; leave out one of the two")
+            raise InputError("one occurrence of each word, of the same word only, is one; leave out one of the two")
         if words not in WORDS:
             raise InputError(f"words is {words!r}, expected one of {', '.join(WORDS)}")
         query = self.vector(sentence, position)
@@ -187,11 +190,16 @@ class OccurrenceIndex:
 
     def vector(self, sentence: Sequence[str], position: int) -> Vectors:
         """The unit vector (D,) of a word in a sentence, made as those of the index were."""
-        (rows,) = self.embedder.embed([sentence], layers=self._manifest["layers"])
+        (rows,) = self.embedder.embed([sentence], layers=self._manifest.layers)
         return vectors.unit(rows[position])
 
     def occurrences(self, word: str, *, most: int | None = None) -> tuple[list[Occurrence], Vectors]:
-        """The occurrences of a word in any letter case, or some spread evenly over them, and their unit vectors."""
+        """The occurrences of a word in any letter case, and their unit vectors (n, D).
+
+        Args:
+            word: As it is written in the text, or in another letter case.
+            most: At most so many, spread evenly over the text.
+        """
         places = [shard.places(word) for shard in self._shards]
         total = sum(map(len, places))
         if not total:
@@ -215,19 +223,19 @@ class OccurrenceIndex:
         return total
 
     def word_sums(self) -> Iterator[tuple[str, int, Vectors]]:
-        """Words with their occurrences in a shard and the sum (D,) of the unit vectors of those."""
+        """Each word of each shard with the number of its occurrences and the sum (D,) of their unit vectors."""
         for shard in self._shards:
             yield from zip(shard.words, shard.counts.values(), shard.sums(), strict=True)
 
     def similar(self, word: str, *, k: int = 10, least: int = 5) -> list[SimilarWord]:
         """The words whose average vector is most like a word's, over all their occurrences.
 
-        Vectors of contextual models share a large common part; the mean over all words is taken off first.
+        Vectors of contextual models share a large common part; the mean over all words is subtracted first.
 
         Args:
             word: As it is written in the text.
             k: How many.
-            least: Only words with so many occurrences.
+            least: Only words with at least so many occurrences.
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
@@ -245,16 +253,16 @@ class OccurrenceIndex:
     def _too_rare(self, word: str, least: int) -> str:
         if self.counts[word]:
             return (
-                f"stands only {self.counts[word]} times in it, fewer than {least}; give another word, or a lower limit"
+                f"occurs only {self.counts[word]} times in it, fewer than {least}; give another word or a lower limit"
             )
         others = [other for other in self.counts if other.casefold() == word.casefold()]
         return f"is not in it; {f'try {max(others, key=self.counts.__getitem__)!r}' if others else 'give another word'}"
 
     def _averages(self, least: int) -> tuple[dict[str, int], Vectors]:
-        """Words with enough occurrences, and the direction (W, D) of each one's average from that of all."""
-        words = {word: 0 for word, count in self.counts.items() if count >= least}
-        words = {word: number for number, word in enumerate(words)}
-        rows = np.zeros((len(words), self._manifest["dim"]), dtype=np.float32)
+        """Words with enough occurrences, and the direction (W, D) of the average of each from the average of all."""
+        often = (word for word, count in self.counts.items() if count >= least)
+        words = {word: number for number, word in enumerate(often)}
+        rows = np.zeros((len(words), self._manifest.dim), dtype=np.float32)
         for word, _, total in self.word_sums():
             if word in words:
                 rows[words[word]] += total
@@ -262,20 +270,20 @@ class OccurrenceIndex:
         return words, vectors.unit(rows - rows.mean(axis=0))
 
     def _search(
-        self, query: Vectors, k: int, chosen: list[NDArray[np.int64]] | None, words: Words, *, exact: bool
+        self, query: Vectors, k: int, chosen: list[Numbers] | None, words: Words, *, exact: bool
     ) -> list[tuple[float, int, int]]:
         parts = []
         for number, shard in enumerate(self._shards):
             named = chosen[number] if chosen is not None else None
             only, but = (named, None) if words == "same" else (None, named)
-            parts.append(vectors.search(shard.index, query, k, only=only, but=but, exact=exact))
+            parts.append(shard.search(query, k, only=only, but=but, exact=exact))
         return vectors.merge(parts, k)
 
     def _read(self, found: list[tuple[float, int, int]], *, group: bool) -> Iterator[Occurrence]:
         seen: set[str] = set()
         for similarity, number, occurrence in found:
             shard = self._shards[number]
-            if group:  # most may be of words that are there already: their sentences are not read
+            if group:  # most may be of words that were found before: their sentences are not read
                 word = shard.word(occurrence)
                 if word in seen:
                     continue
@@ -287,11 +295,11 @@ class OccurrenceIndex:
         return Occurrence(tokens[position], similarity, tokens, position)
 
     def _checked(self, embedder: VectorSource) -> VectorSource:
-        fingerprint = embedder.fingerprint()
-        if fingerprint != self._manifest["model"]:
+        manifest, fingerprint = self._manifest, embedder.fingerprint()
+        if fingerprint != manifest.model:
             raise InputError(
-                f"{self.path}: was built with model {self._manifest['model']} "
-                f"({self._manifest['model_path'] or 'of unknown place'}), this one is {fingerprint}; vectors of "
-                "two models cannot be compared, query it with the model it was built with"
+                f"{self.path}: was built with model {manifest.model} ({manifest.model_path or 'of unknown place'}), "
+                f"this one is {fingerprint}; vectors of two models cannot be compared, query it with the model it was "
+                "built with"
             )
         return embedder

@@ -1,49 +1,66 @@
 """A shard: some sentences, the chosen occurrences in them, and their vectors; a folder of plain files."""
 
 import json
+import tokenize
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.arrays import HalfVectors, Numbers, Vectors
 from polyseme.errors import FormatError
+from polyseme.files.checksum import crc32
+from polyseme.files.json_file import read_json
+from polyseme.files.whole import reason, whole_file, whole_folder
 from polyseme.index import vectors
-from polyseme.index.vectors import Compression, Vectors
-
-ESCAPED = "backslashreplace"  # what is no Unicode becomes an escape of JSON, which reads back as it was
-
-VECTORS, SENTENCES, STARTS, OCCURRENCES, WORDS, SUMS = (
-    "vectors.faiss",
-    "sentences.jsonl",
-    "sentences.npy",
-    "occurrences.npy",
-    "words.json",
-    "sums.npy",
+from polyseme.index.choices import Compression
+from polyseme.index.manifest import (
+    DAMAGED,
+    OCCURRENCES,
+    SENTENCES,
+    STARTS,
+    SUMS,
+    VECTORS,
+    WORDS,
+    FileRecord,
+    ShardRecord,
 )
-"""Vectors; sentences as JSON lists, and where each begins; (N, 3) sentence, position and word of each occurrence; the
-words, and the sum (W, D) of each one's unit vectors."""
+from polyseme.index.vectors import FaissIndex
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_ESCAPED = "backslashreplace"
+"""What is not Unicode becomes an escape of JSON, which reads back as it was."""
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError)
+"""What numpy and the JSON reader raise for bytes that are not theirs."""
 
 
 class ShardWriter:
-    """Gathers occurrences in memory and writes them as one shard."""
+    """Gathers occurrences in memory until they are written as one shard.
+
+    Args:
+        dim: The width of the vectors.
+    """
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
         self._words: dict[str, int] = {}
         self._sentences: list[bytes] = []
         self._occurrences: list[tuple[int, int, int]] = []
-        self._vectors: list[NDArray[np.float16]] = []
+        self._vectors: list[HalfVectors] = []
 
     def __len__(self) -> int:
         return len(self._occurrences)
 
     @property
-    def bytes(self) -> int:
+    def vector_bytes(self) -> int:
         """Memory that the vectors take."""
         return 2 * self._dim * len(self._occurrences)
 
@@ -52,121 +69,209 @@ class ShardWriter:
         if not positions:
             return
         number = len(self._sentences)
-        self._sentences.append((json.dumps(list(tokens), ensure_ascii=False) + "\n").encode(errors=ESCAPED))
+        self._sentences.append((json.dumps(list(tokens), ensure_ascii=False) + "\n").encode(errors=_ESCAPED))
         for position in positions:
             word = self._words.setdefault(tokens[position], len(self._words))
             self._occurrences.append((number, position, word))
         self._vectors.append(vectors.unit(rows).astype(np.float16))
 
-    def write(self, folder: Path, compression: Compression) -> dict[str, Any]:
-        """Write everything into a new folder and say what is there."""
-        folder.mkdir()
-        matrix = np.concatenate(self._vectors)
-        occurrences = np.array(self._occurrences, dtype=np.int32)
-        vectors.write(vectors.build(matrix, compression), folder / VECTORS)
-        (folder / SENTENCES).write_bytes(b"".join(self._sentences))
-        np.save(folder / STARTS, np.cumsum([0, *map(len, self._sentences)], dtype=np.int64))
-        np.save(folder / OCCURRENCES, occurrences)
-        (folder / WORDS).write_text(json.dumps(list(self._words), ensure_ascii=False), encoding="utf-8", errors=ESCAPED)
-        sums = np.zeros((len(self._words), self._dim), dtype=np.float32)
-        np.add.at(sums, occurrences[:, 2], matrix)
-        np.save(folder / SUMS, sums)
-        files = {path.name: [path.stat().st_size, checksum(path)] for path in sorted(folder.iterdir())}
-        return {"name": folder.name, "occurrences": len(occurrences), "sentences": len(self._sentences), "files": files}
+    def write(self, folder: Path, compression: Compression) -> ShardRecord:
+        """Write everything into a new folder, whole and flushed, and give its record."""
+        with whole_folder(folder) as temporary:
+            matrix, occurrences = np.concatenate(self._vectors), np.array(self._occurrences, dtype=np.int32)
+            vectors.write(vectors.build(matrix, compression), temporary / VECTORS)
+            (temporary / SENTENCES).write_bytes(b"".join(self._sentences))
+            np.save(temporary / STARTS, self._starts())
+            np.save(temporary / OCCURRENCES, occurrences)
+            (temporary / WORDS).write_bytes(self._words_as_json())
+            sums = np.zeros((len(self._words), self._dim), dtype=np.float32)
+            np.add.at(sums, occurrences[:, 2], matrix)
+            np.save(temporary / SUMS, sums)
+            files = {path.name: FileRecord(path.stat().st_size, crc32(path)) for path in sorted(temporary.iterdir())}
+        return ShardRecord(name=folder.name, occurrences=len(occurrences), sentences=len(self._sentences), files=files)
+
+    def save(self, path: Path) -> None:
+        """Write what was gathered so far as one file, whole and flushed, for `restore`."""
+        with whole_file(path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                vectors=np.concatenate(self._vectors),
+                occurrences=np.array(self._occurrences, dtype=np.int32),
+                starts=self._starts(),
+                sentences=np.frombuffer(b"".join(self._sentences), dtype=np.uint8),
+                words=np.frombuffer(self._words_as_json(), dtype=np.uint8),
+            )
+
+    @classmethod
+    def restore(cls, path: Path, dim: int, *, advice: str) -> "ShardWriter":
+        """What was gathered when `save` was called.
+
+        Raises:
+            FormatError: The file is missing or damaged.
+        """
+        writer = cls(dim)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in ("vectors", "occurrences", "starts", "sentences", "words")}
+            words: list[str] = json.loads(arrays["words"].tobytes())
+            writer._words = {word: number for number, word in enumerate(words)}
+            starts, sentences = arrays["starts"].tolist(), arrays["sentences"].tobytes()
+            writer._sentences = [sentences[a:b] for a, b in pairwise(starts)]
+            writer._occurrences = [(int(a), int(b), int(c)) for a, b, c in arrays["occurrences"].tolist()]
+            writer._vectors = [arrays["vectors"].reshape(len(writer), dim).astype(np.float16)]
+        except (*_UNREADABLE, AttributeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
+            raise FormatError(f"{path}: cannot be read or is damaged ({reason(error)}); {advice}") from error
+        return writer
+
+    def _starts(self) -> Numbers:
+        """The byte at which each sentence begins, and at which the last one ends."""
+        return np.cumsum([0, *map(len, self._sentences)], dtype=np.int64)
+
+    def _words_as_json(self) -> bytes:
+        return json.dumps(list(self._words), ensure_ascii=False).encode(errors=_ESCAPED)
 
 
 class Shard:
-    """A shard on disk, read as it is needed.
+    """A shard on disk, read as it is needed. Whatever its files hold, a method gives a value or a `FormatError`.
 
     Args:
-        folder: Where it lies.
-        facts: What its writer said of it.
+        folder: Where it is.
+        record: What the manifest says about it.
+        dim: The width of the vectors.
         verify: Read every file once and compare it with its checksum.
     """
 
-    def __init__(self, folder: Path, facts: dict[str, Any], *, verify: bool) -> None:
-        for name, (size, known) in facts["files"].items():
+    def __init__(self, folder: Path, record: ShardRecord, dim: int, *, verify: bool) -> None:
+        for name, known in record.files.items():
             path = folder / name
             if not path.is_file():
                 raise FormatError(f"{path}: missing; the index is incomplete, build it again")
-            if path.stat().st_size != size:
-                raise FormatError(
-                    f"{path}: {path.stat().st_size:,} bytes where {size:,} were written; the index is damaged, build "
-                    "it again"
-                )
-            if verify and checksum(path) != known:
-                raise FormatError(f"{path}: its bytes have changed since it was written; build the index again")
-        self._folder = folder
-        self.count: int = facts["occurrences"]
-        self._starts = np.load(folder / STARTS, mmap_mode="r")
-        self.occurrences: NDArray[np.int32] = np.load(folder / OCCURRENCES, mmap_mode="r")
-
-    @cached_property
-    def index(self) -> Any:
-        """The vectors, in faiss."""
-        return vectors.read(self._folder / VECTORS)
+            if (size := path.stat().st_size) != known.size:
+                raise FormatError(f"{path}: {size:,} bytes where {known.size:,} were written; {DAMAGED}")
+            if verify and crc32(path) != known.crc32:
+                raise FormatError(f"{path}: its bytes have changed since it was written; {DAMAGED}")
+        self._folder, self._record, self._dim = folder, record, dim
+        self.count = record.occurrences
 
     @cached_property
     def words(self) -> list[str]:
         """The distinct words."""
-        words: list[str] = json.loads((self._folder / WORDS).read_text(encoding="utf-8"))
+        path = self._folder / WORDS
+        words = read_json(path, advice=DAMAGED, largest=self._record.files[WORDS].size)
+        if not _are_tokens(words) or len(set(words)) < len(words):
+            raise FormatError(f"{path}: not a list of distinct words; {DAMAGED}")
         return words
 
     @cached_property
     def counts(self) -> Counter[str]:
         """Occurrences of each word."""
-        counted = np.bincount(self.occurrences[:, 2], minlength=len(self.words)).tolist()
+        counted = np.bincount(self._occurrences[:, 2], minlength=len(self.words)).tolist()
         return Counter(dict(zip(self.words, counted, strict=True)))
 
     def sums(self) -> Vectors:
         """The sum of each word's unit vectors, (W, D)."""
-        sums: Vectors = np.load(self._folder / SUMS, mmap_mode="r")
+        sums = self._array(SUMS, np.float32, (len(self.words), self._dim))
+        most = 1.01 * self.count  # no component of a unit vector is above 1
+        if not -most <= sums.min() <= sums.max() <= most:  # nor undefined
+            raise FormatError(f"{self._folder / SUMS}: not sums of {self.count:,} unit vectors; {DAMAGED}")
         return sums
 
-    def places(self, word: str) -> NDArray[np.int64]:
-        """The numbers of a word's occurrences, whatever its letter case."""
+    def places(self, word: str) -> Numbers:
+        """The numbers of a word's occurrences, in any letter case."""
         order, starts = self._by_word
         found = [order[starts[number] : starts[number + 1]] for number in self._folded.get(word.casefold(), ())]
         return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
 
+    def word(self, occurrence: int) -> str:
+        """The word of an occurrence."""
+        return self.words[int(self._occurrences[occurrence, 2])]
+
+    def sentence(self, occurrence: int) -> tuple[list[str], int]:
+        """The sentence of an occurrence, and the position in it."""
+        number, position, _ = (int(value) for value in self._occurrences[occurrence])
+        start, stop = (int(value) for value in self._starts[number : number + 2])
+        path = self._folder / SENTENCES
+        try:
+            with path.open("rb") as file:
+                file.seek(start)
+                tokens = json.loads(file.read(stop - start))
+        except _UNREADABLE as error:
+            raise FormatError(f"{path}: sentence {number} cannot be read ({reason(error)}); {DAMAGED}") from error
+        if not _are_tokens(tokens) or position >= len(tokens):
+            raise FormatError(f"{path}: sentence {number} is not a list of more than {position} tokens; {DAMAGED}")
+        return tokens, position
+
+    def vectors(self, numbers: Numbers) -> Vectors:
+        """The unit vectors (n, D) of some occurrences, as they are stored."""
+        try:
+            return vectors.stored(self._index, numbers)
+        except RuntimeError as error:  # a vector that should be there is not
+            raise self._broken_vectors(error) from error
+
+    def search(
+        self, query: Vectors, k: int, *, only: Numbers | None, but: Numbers | None, exact: bool
+    ) -> tuple[Vectors, Numbers]:
+        """The occurrences nearest to a unit vector (D,); see `polyseme.index.vectors.search`."""
+        try:
+            similarities, numbers = vectors.search(self._index, query, k, only=only, but=but, exact=exact)
+        except RuntimeError as error:
+            raise self._broken_vectors(error) from error
+        if numbers.max(initial=0) >= self.count:
+            raise self._broken_vectors(f"it holds number {numbers.max()} of {self.count}")
+        return similarities, numbers
+
+    @cached_property
+    def _index(self) -> FaissIndex:
+        return vectors.read(self._folder / VECTORS, count=self.count, dim=self._dim, advice=DAMAGED)
+
+    @cached_property
+    def _occurrences(self) -> NDArray[np.int32]:
+        """(N, 3) sentence, position and word of each occurrence."""
+        found = self._array(OCCURRENCES, np.int32, (self.count, 3))
+        beyond = [self._record.sentences, np.iinfo(np.int32).max, len(self.words)]
+        if found.min() < 0 or (found.max(axis=0) >= beyond).any():
+            raise FormatError(f"{self._folder / OCCURRENCES}: names a sentence or a word that is not there; {DAMAGED}")
+        return found
+
+    @cached_property
+    def _starts(self) -> Numbers:
+        """The byte at which each sentence begins, and at which the last one ends."""
+        starts = self._array(STARTS, np.int64, (self._record.sentences + 1,))
+        if starts[0] or starts[-1] != self._record.files[SENTENCES].size or (np.diff(starts) <= 0).any():
+            raise FormatError(f"{self._folder / STARTS}: not the places of the sentences; {DAMAGED}")
+        return starts
+
     @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        """The numbers of the words that are one without letter case."""
+        """The numbers of the words that are the same without letter case."""
         folded: dict[str, list[int]] = {}
         for number, word in enumerate(self.words):
             folded.setdefault(word.casefold(), []).append(number)
         return folded
 
     @cached_property
-    def _by_word(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Occurrences sorted by word, and where (W + 1) the occurrences of each begin."""
-        words = self.occurrences[:, 2]
+    def _by_word(self) -> tuple[Numbers, Numbers]:
+        """Occurrences sorted by word, and where (W + 1) the occurrences of each word begin."""
+        words = self._occurrences[:, 2]
         counts = np.bincount(words, minlength=len(self.words))
         return np.argsort(words, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
-    def word(self, occurrence: int) -> str:
-        """The word of an occurrence."""
-        word: str = self.words[self.occurrences[occurrence, 2]]
-        return word
+    def _array(self, name: str, kind: type[Scalar], shape: tuple[int, ...]) -> NDArray[Scalar]:
+        """An array on disk; nothing but an array of this type and shape is opened."""
+        path = self._folder / name
+        try:
+            found = np.lib.format.open_memmap(path, mode="r")
+        except (*_UNREADABLE, MemoryError, tokenize.TokenError) as error:
+            raise FormatError(f"{path}: not an array of numpy ({reason(error)}); {DAMAGED}") from error
+        if found.dtype != np.dtype(kind) or found.shape != shape:
+            raise FormatError(
+                f"{path}: {found.dtype} {found.shape} where {np.dtype(kind)} {shape} is expected; {DAMAGED}"
+            )
+        return found
 
-    def sentence(self, occurrence: int) -> tuple[list[str], int]:
-        """The sentence of an occurrence, and the position in it."""
-        number, position, _ = (int(value) for value in self.occurrences[occurrence])
-        start, stop = (int(value) for value in self._starts[number : number + 2])
-        with (self._folder / SENTENCES).open("rb") as file:
-            file.seek(start)
-            tokens: list[str] = json.loads(file.read(stop - start))
-        return tokens, position
-
-    def vectors(self, numbers: NDArray[np.int64]) -> Vectors:
-        """The unit vectors (n, D) of some occurrences, as they are stored."""
-        return vectors.stored(self.index, numbers)
+    def _broken_vectors(self, why: object) -> FormatError:
+        return FormatError(f"{self._folder / VECTORS}: cannot be searched ({' '.join(str(why).split())}); {DAMAGED}")
 
 
-def checksum(path: Path) -> int:
-    """CRC-32 of a file."""
-    value = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            value = zlib.crc32(block, value)
-    return value
+def _are_tokens(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -1,34 +1,40 @@
-"""Vectors of one shard in faiss: compressed, clustered where there are many, read from disk as they are needed."""
+"""The vectors of one shard in faiss: compressed, in clusters if there are many, read from disk as they are needed."""
 
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyseme.arrays import HalfVectors, Numbers, Vectors
 from polyseme.errors import FormatError, MissingPart
-from polyseme.index.choices import Compression as Compression
+from polyseme.formats.faiss_file import check_faiss
+from polyseme.index.choices import Compression
+
+FaissIndex: TypeAlias = Any
+"""An index of faiss, which has no types."""
 
 _CLUSTERED = 20_000
-"""From so many vectors on they are clustered, and only the nearest clusters are searched."""
+"""This many vectors or more are put into clusters, and only the nearest clusters are searched."""
 _PROBED = 16
-"""One cluster in so many is searched."""
+"""One cluster out of this many is searched."""
 _FEW = 1000
-"""Of so many chosen vectors each is compared, which takes less time than to look for them in clusters."""
+"""Up to this many chosen vectors are compared one by one, which is faster than to look for them in clusters."""
 _OUTLIERS = 0.0003
 """The share of a component's values, at either end, that 8 bits cut off; their range would coarsen all others."""
-_TRAINING_POINTS = 64  # a cluster
+_TRAINING_POINTS = 64  # per cluster
 _PQ_POINTS = 10_000  # at least, to learn the codes of sub-vectors from
 _PQ_ROUNDS = 5  # of k-means, for each sub-vector; more take longer and find no more
-_ROWS = 1 << 15
-
-Vectors = NDArray[np.float32]
+_ROWS = 1 << 15  # added at a time
 
 
 def faiss() -> Any:
-    """The library, or a line on how to get it."""
+    """The library; every use of it comes through here.
+
+    Raises:
+        MissingPart: It is not installed.
+    """
     try:
         import faiss as library
     except ImportError as error:
@@ -36,7 +42,7 @@ def faiss() -> Any:
     return library
 
 
-def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
+def build(vectors: HalfVectors, compression: Compression) -> FaissIndex:
     """An index of unit vectors (N, D) by inner product."""
     library = faiss()
     count, dim = vectors.shape
@@ -62,34 +68,45 @@ def build(vectors: NDArray[np.float16], compression: Compression) -> Any:
     return index
 
 
-def write(index: Any, path: Path) -> None:
+def write(index: FaissIndex, path: Path) -> None:
     """Store an index."""
-    faiss().write_index(index, str(path))
-
-
-def read(path: Path) -> Any:
-    """Open an index; the lists of clusters stay on disk until they are searched."""
     library = faiss()
+    if isinstance(index, library.IndexIVF):
+        index.set_direct_map_type(library.DirectMap.NoMap)  # `stored` makes one; it is not part of the file
+    library.write_index(index, str(path))
+
+
+def read(path: Path, *, count: int, dim: int, advice: str) -> FaissIndex:
+    """Open an index; the contents of clusters stay on disk until they are searched.
+
+    Args:
+        path: The file.
+        count: How many vectors it should hold.
+        dim: Their width.
+        advice: What to do if it does not, as the end of a sentence.
+    """
+    library = faiss()
+    check_faiss(path, count=count, dim=dim, advice=advice)
     try:
         index = library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
-    except RuntimeError as error:
-        raise FormatError(f"{path}: not an index of vectors, or a damaged one; build it again") from error
+    except (RuntimeError, MemoryError) as error:
+        raise FormatError(f"{path}: faiss cannot read it ({' '.join(str(error).split())}); {advice}") from error
     if isinstance(index, library.IndexIVF):
-        # Threads that read ahead, 32 of them a query, take several times as long as the search of what is in memory.
+        # Faiss reads ahead in 32 threads per query, which takes several times as long as a search in memory.
         library.downcast_InvertedLists(index.invlists).prefetch_nthread = 0
     return index
 
 
 def search(
-    index: Any,
+    index: FaissIndex,
     query: Vectors,
     k: int,
     *,
-    only: NDArray[np.int64] | None = None,
-    but: NDArray[np.int64] | None = None,
+    only: Numbers | None = None,
+    but: Numbers | None = None,
     exact: bool = False,
-) -> tuple[Vectors, NDArray[np.int64]]:
-    """The nearest of an index.
+) -> tuple[Vectors, Numbers]:
+    """The vectors of an index that are nearest to a query.
 
     Args:
         index: What `read` gives.
@@ -97,35 +114,27 @@ def search(
         k: How many.
         only: Numbers of the vectors that count; all by default.
         but: Numbers of those that do not.
-        exact: Look into every cluster, not only where the nearest ones hold too few.
+        exact: Search every cluster, not only if the nearest ones hold too few.
 
     Returns:
-        Similarities and numbers, best first; fewer than k where there are no more.
+        Similarities and numbers, best first; fewer than k if there are no more.
     """
     if only is not None and len(only) <= _FEW:
         near = stored(index, only) @ query
         best = np.argsort(-near, kind="stable")[:k]
         return near[best], only[best]
-    library = faiss()
-    selector, wanted = None, min(k, index.ntotal)
-    if only is not None or but is not None:
-        counted = np.full(index.ntotal, only is None)
-        counted[but if only is None else only] = only is not None
-        selector = library.IDSelectorBitmap(np.packbits(counted, bitorder="little"))
-        wanted = min(k, int(counted.sum()))
-    if not isinstance(index, library.IndexIVF):
-        return _found(index, query, wanted, library.SearchParameters(sel=selector))
-    some = max(1, index.nlist // _PROBED)
-    found = _found(
-        index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if exact else some)
-    )
+    selector, wanted = _selector(index, k, only, but)
+    if not isinstance(index, faiss().IndexIVF):
+        return _found(index, query, wanted, faiss().SearchParameters(sel=selector))
+    some = index.nlist if exact else max(1, index.nlist // _PROBED)
+    found = _found(index, query, wanted, faiss().SearchParametersIVF(sel=selector, nprobe=some))
     if len(found[1]) < wanted:
-        found = _found(index, query, wanted, library.SearchParametersIVF(sel=selector, nprobe=index.nlist))
+        found = _found(index, query, wanted, faiss().SearchParametersIVF(sel=selector, nprobe=index.nlist))
     return found
 
 
-def stored(index: Any, numbers: NDArray[np.int64]) -> Vectors:
-    """Some vectors (n, D) of an index, as it keeps them."""
+def stored(index: FaissIndex, numbers: Numbers) -> Vectors:
+    """Some vectors (n, D) of an index, as they are stored."""
     if isinstance(index, faiss().IndexIVF):
         index.make_direct_map()
     rows: Vectors = index.reconstruct_batch(numbers)
@@ -138,8 +147,8 @@ def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(length > 0, length, 1), dtype=np.float32)
 
 
-def merge(parts: Iterable[tuple[Vectors, NDArray[np.int64]]], k: int) -> list[tuple[float, int, int]]:
-    """The k best of several shards' answers: similarity, shard, number."""
+def merge(parts: Iterable[tuple[Vectors, Numbers]], k: int) -> list[tuple[float, int, int]]:
+    """The k best of what several shards found: similarity, shard, number."""
     found = [
         (float(similarity), shard, int(number))
         for shard, (similarities, numbers) in enumerate(parts)
@@ -148,7 +157,16 @@ def merge(parts: Iterable[tuple[Vectors, NDArray[np.int64]]], k: int) -> list[tu
     return sorted(found, key=lambda one: (-one[0], one[1:]))[:k]
 
 
-def _found(index: Any, query: Vectors, k: int, parameters: Any) -> tuple[Vectors, NDArray[np.int64]]:
+def _selector(index: FaissIndex, k: int, only: Numbers | None, but: Numbers | None) -> tuple[FaissIndex | None, int]:
+    """What tells faiss which vectors count, and how many it can find."""
+    if only is None and but is None:
+        return None, min(k, index.ntotal)
+    counted = np.full(index.ntotal, only is None)
+    counted[but if only is None else only] = only is not None
+    return faiss().IDSelectorBitmap(np.packbits(counted, bitorder="little")), min(k, int(counted.sum()))
+
+
+def _found(index: FaissIndex, query: Vectors, k: int, parameters: FaissIndex) -> tuple[Vectors, Numbers]:
     similarities, numbers = index.search(query[None], max(1, k), params=parameters)
     found = numbers[0] >= 0
     return similarities[0][found], numbers[0][found]

@@ -1,7 +1,7 @@
-"""Softmax regressions on the layers of a biLM, trained side by side."""
+"""Softmax regressions on the layers of a model, trained together."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from polyseme.arrays import HalfVectors, Numbers
+from polyseme.progress import Watcher
+
 _EPOCHS = 10
 _BATCH = 512
 _FEWEST_STEPS = 1000  # so that few words are learnt as well
 _RATE = 0.01
 _SHRINKAGE = 1e-4  # of the average variance, so that directions in which nothing varies are not blown up
-_ROWS = 1 << 13  # converted at a time where all rows are gone through
-
-HalfVectors = NDArray[np.float16]
+_ROWS = 1 << 13  # converted at a time in a loop over all rows
 
 
 class LinearProbes:
-    """One linear classifier a layer, and one of the mean of all layers.
+    """One linear classifier per layer, and one for the mean of all layers.
 
     Shapes: N words, L layers, K = L + 1 probes (the mean is last), D dim, C classes.
 
@@ -35,56 +36,60 @@ class LinearProbes:
 
     @classmethod
     def fit(
-        cls,
-        vectors: HalfVectors,
-        labels: NDArray[np.int64],
-        classes: int,
-        *,
-        seed: int = 1,
-        passed: Callable[[float], None] = lambda _: None,
+        cls, vectors: HalfVectors, labels: Numbers, classes: int, *, seed: int = 1, watcher: Watcher | None = None
     ) -> "LinearProbes":
         """Train by Adam for a fixed number of passes, the rate falling to zero.
 
-        The numbers of a vector vary together (the variance along one direction is some 50,000 times that along
-        another), which makes gradient descent slow, so vectors are made uncorrelated first. That is a linear map, and
-        becomes part of the weights.
+        The numbers of a vector vary together (along one direction some 50,000 times as much as along another), which
+        makes gradient descent slow, so vectors are made uncorrelated first: a linear map, part of the weights then.
 
         Args:
             vectors: (N, L, D)
             labels: (N,) from 0 to C - 1.
             classes: C
-            seed: Of the order in which the words are gone through.
-            passed: Told after each pass which share of all passes it was.
+            seed: Of the order in which the words are used.
+            watcher: Is told how the stage "training the probes" goes.
         """
+        watcher = watcher or Watcher()
+        watcher.begin("training the probes")
         mean, whiten = _whitening(vectors)  # (K, 1, D), (K, D, D)
         weight = torch.zeros(len(mean), mean.shape[2], classes, requires_grad=True)
         bias = torch.zeros(len(mean), 1, classes, requires_grad=True)
         # Adam scales each weight by itself, so that what one probe learns does not depend on the others.
         optimizer = torch.optim.Adam([weight, bias], lr=_RATE)
-        batches = math.ceil(len(vectors) / _BATCH)
-        epochs = max(_EPOCHS, math.ceil(_FEWEST_STEPS / batches))
-        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=epochs * batches)
-        draw = np.random.default_rng(seed)
-        for _ in range(epochs):
-            for rows in np.array_split(draw.permutation(len(vectors)), batches):
-                # The weights are mapped rather than the vectors: there are fewer classes than vectors in a batch.
-                logits = torch.baddbmm(bias, _with_mean(vectors[rows]) - mean, whiten @ weight)  # (K, B, C)
-                targets = torch.from_numpy(labels[rows]).expand(len(logits), -1)
-                loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
-            passed(1 / epochs)
+        steps = _passes(len(vectors)) * math.ceil(len(vectors) / _BATCH)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
+        for step, rows in enumerate(_batches(len(vectors), seed), 1):
+            # The weights are mapped rather than the vectors: there are fewer classes than vectors in a batch.
+            logits = torch.baddbmm(bias, _with_mean(vectors[rows]) - mean, whiten @ weight)  # (K, B, C)
+            targets = torch.from_numpy(labels[rows]).expand(len(logits), -1)
+            loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            watcher.step(step / steps, {"batches": step, "loss": loss.item()})
         with torch.no_grad():
             mapped = whiten @ weight
             return cls(mapped, bias - mean @ mapped)
 
     @torch.inference_mode()
-    def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.int64]:
+    def predict(self, vectors: NDArray[np.floating]) -> Numbers:
         """The class of each word by each probe: (n, L, D) to (K, n)."""
-        best: NDArray[np.int64] = torch.baddbmm(self._bias, _with_mean(vectors), self._weight).argmax(dim=2).numpy()
+        best: Numbers = torch.baddbmm(self._bias, _with_mean(vectors), self._weight).argmax(dim=2).numpy()
         return best
+
+
+def _batches(words: int, seed: int) -> Iterator[Numbers]:
+    """The rows of every batch of every pass."""
+    draw = np.random.default_rng(seed)
+    for _ in range(_passes(words)):
+        yield from np.array_split(draw.permutation(words), math.ceil(words / _BATCH))
+
+
+def _passes(words: int) -> int:
+    """How often all words are used: more often if they are few."""
+    return max(_EPOCHS, math.ceil(_FEWEST_STEPS / math.ceil(words / _BATCH)))
 
 
 def _with_mean(vectors: NDArray[np.floating]) -> Tensor:

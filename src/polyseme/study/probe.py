@@ -1,31 +1,37 @@
-"""What each layer knows: how well a linear probe reads a label of a word from its vector."""
+"""What each layer knows: how well a linear classifier reads a label of a word from its vector."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from polyseme.arrays import Numbers, Vectors
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
-from polyseme.index import Advance
+from polyseme.files.whole import JSON
+from polyseme.progress import TokenCounter, Watcher, watching
 from polyseme.study.linear_probe import LinearProbes
 from polyseme.text.labels import NOT_GIVEN, LabelledSentence, LabelledText
 
 MOST_WORDS = 250_000
-"""Words of a file that are used by default. The training vectors stand in memory in 2 bytes a number: this many, of 3
-layers of 1,024 numbers, take 1.5 GB."""
+"""Words of a file that are used by default. The training vectors are held in memory in 2 bytes per number: this many,
+of 3 layers of 1,024 numbers, take 1.5 GB."""
 MOST_LABELS = 1000
-"""Labels that are learnt, the most frequent ones."""
+"""How many labels are learnt: the most frequent ones."""
 
 
 class LayerAccuracy(NamedTuple):
-    """How well one layer's vectors tell the label."""
+    """How often the label is read rightly from the vectors of one layer."""
 
     layer: int | Literal["mean"]
     accuracy: float
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {"layer": self.layer, "accuracy": self.accuracy}
 
 
 @dataclass(frozen=True)
@@ -34,9 +40,10 @@ class ProbeResult:
 
     layers: list[LayerAccuracy]
     baseline: float
-    """Of giving each word the label it has most often in training, and an unknown word the most frequent label."""
+    """The accuracy of giving each word the label it has most often in training, and an unknown word the most frequent
+    label."""
     labels: int
-    """That were learnt."""
+    """How many were learnt."""
     train_words: int
     test_words: int
     unseen: int
@@ -48,9 +55,18 @@ class ProbeResult:
     repairs: list[str]
     """What was not text in either file."""
 
-    def facts(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        return {**vars(self), "layers": [one._asdict() for one in self.layers]}
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {**vars(self), "layers": [one.to_dict() for one in self.layers], "repairs": [*self.repairs]}
+
+
+class _Part(NamedTuple):
+    """The sentences of a file that are used."""
+
+    sentences: list[LabelledSentence]
+    labels: Numbers
+    """(N,) the number of each word's label, -1 for one that is not learnt."""
+    name: str
 
 
 def probe(
@@ -61,73 +77,78 @@ def probe(
     *,
     most: int = MOST_WORDS,
     seed: int = 1,
-    advance: Advance | None = None,
+    watcher: Watcher | None = None,
 ) -> ProbeResult:
     """Train a softmax regression on each layer, and on their mean, and measure it on another file.
 
     Args:
-        embedder: What makes the vectors.
+        embedder: Computes the vectors.
         train: CoNLL-U to learn from.
         test: CoNLL-U to measure on.
-        column: Where the label stands, as in `LabelledText`: ``upos``, ``feats:Case``, a column's number, ...
+        column: Where the label is, as in `LabelledText`: ``upos``, ``feats:Case``, the number of a column, ...
         most: Words of a file that are used; of a larger one, sentences spread evenly over it.
         seed: Of the order of training.
-        advance: Told of words embedded and of the share of the work that is done. Learning counts as much as embedding
-            the words that are learnt from.
+        watcher: Is told how the work goes; by default a bar in a notebook.
 
     Example:
-        >>> from polyseme import load
-        >>> result = probe(load("english-small"), "train.conllu", "dev.conllu")
-        >>> result.layers[1]
-        LayerAccuracy(layer=1, accuracy=...)
+        >>> result = probe(embedder, "train.conllu", "dev.conllu")  # doctest: +SKIP
+        >>> result.layers[1]  # doctest: +SKIP
+        LayerAccuracy(layer=1, accuracy=0.947)
     """
     if most < 1:
         raise InputError(f"most is {most}, expected how many words of a file to use, at least 1")
     texts = [LabelledText(path, column) for path in (train, test)]
     (learnt, all_train), (measured, all_test) = (_sample(text, most) for text in texts)
-    counts = Counter(label for sentence in learnt for label in sentence.labels)
-    if len(counts) < 2:
-        raise InputError(
-            f"{train}: column {column} is {next(iter(counts))!r} on every word; a probe tells at least two labels "
-            "apart, choose another column or file"
-        )
-    classes = {label: number for number, (label, _) in enumerate(counts.most_common(MOST_LABELS))}
-    train_labels, test_labels = (
-        np.array([classes.get(label, -1) for sentence in sentences for label in sentence.labels])
-        for sentences in (learnt, measured)
+    classes = _classes(learnt, f"{train}: column {column}")
+    train_part, test_part = (
+        _Part(some, np.array([classes.get(label, -1) for one in some for label in one.labels]), str(path))
+        for some, path in ((learnt, train), (measured, test))
     )
-    report = _share_of(2 * len(train_labels) + len(test_labels), advance)
-
-    vectors = np.empty((int((train_labels >= 0).sum()), embedder.layers, embedder.dim), dtype=np.float16)
-    end = 0
-    for known, rows in _rows(embedder, learnt, train_labels, report):
-        rows = rows[known >= 0]
-        vectors[end : end + len(rows)] = rows
-        end += len(rows)
-    probes = LinearProbes.fit(
-        vectors,
-        train_labels[train_labels >= 0],
-        len(classes),
-        seed=seed,
-        passed=lambda share: report(0, share * len(train_labels)),
-    )
-    del vectors
-
-    right = np.zeros(embedder.layers + 1, dtype=np.int64)
-    for known, rows in _rows(embedder, measured, test_labels, report):
-        right += (probes.predict(rows) == known).sum(axis=1)
+    with watching(watcher) as told:
+        probes = _fit(embedder, train_part, len(classes), seed, told)
+        accuracies = _measure(embedder, probes, test_part, told)
     names: list[int | Literal["mean"]] = [*range(embedder.layers), "mean"]
     return ProbeResult(
-        layers=[LayerAccuracy(name, int(count) / len(test_labels)) for name, count in zip(names, right, strict=True)],
+        layers=[LayerAccuracy(name, accuracy) for name, accuracy in zip(names, accuracies, strict=True)],
         baseline=baseline_accuracy(learnt, measured, classes),
         labels=len(classes),
-        train_words=len(train_labels),
-        test_words=len(test_labels),
-        unseen=int((test_labels < 0).sum()),
-        sampled=all_train > len(train_labels) or all_test > len(test_labels),
-        rare=int((train_labels < 0).sum()),
+        train_words=len(train_part.labels),
+        test_words=len(test_part.labels),
+        unseen=int((test_part.labels < 0).sum()),
+        sampled=all_train > len(train_part.labels) or all_test > len(test_part.labels),
+        rare=int((train_part.labels < 0).sum()),
         repairs=[f"{text.path}: {text.repairs}" for text in texts if text.repairs],
     )
+
+
+def _classes(sentences: Iterable[LabelledSentence], where: str) -> dict[str, int]:
+    """The labels to learn, the most frequent first, each with its number."""
+    counts = Counter(label for sentence in sentences for label in sentence.labels)
+    if len(counts) < 2:
+        raise InputError(
+            f"{where} is {next(iter(counts))!r} on every word; a probe tells at least two labels apart, choose another "
+            "column or file"
+        )
+    return {label: number for number, (label, _) in enumerate(counts.most_common(MOST_LABELS))}
+
+
+def _fit(embedder: VectorSource, part: _Part, classes: int, seed: int, watcher: Watcher) -> LinearProbes:
+    known = part.labels >= 0
+    vectors = np.empty((int(known.sum()), embedder.layers, embedder.dim), dtype=np.float16)
+    end = 0
+    for labels, rows in _rows(embedder, part, watcher):
+        rows = rows[labels >= 0]
+        vectors[end : end + len(rows)] = rows
+        end += len(rows)
+    return LinearProbes.fit(vectors, part.labels[known], classes, seed=seed, watcher=watcher)
+
+
+def _measure(embedder: VectorSource, probes: LinearProbes, part: _Part, watcher: Watcher) -> list[float]:
+    """The accuracy of each probe."""
+    right = np.zeros(embedder.layers + 1, dtype=np.int64)
+    for labels, rows in _rows(embedder, part, watcher):
+        right += (probes.predict(rows) == labels).sum(axis=1)
+    return [int(count) / len(part.labels) for count in right]
 
 
 def baseline_accuracy(
@@ -135,7 +156,7 @@ def baseline_accuracy(
 ) -> float:
     """The accuracy of each word's most frequent label, and of the most frequent of all for unknown words.
 
-    Of labels that are equally frequent the one met first counts. Only ``labels`` are ever given.
+    Of labels that are equally frequent the one that comes first counts. Only ``labels`` are ever given.
     """
     allowed = set(labels)
     by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -156,7 +177,7 @@ def baseline_accuracy(
 
 
 def _sample(text: LabelledText, most: int) -> tuple[list[LabelledSentence], int]:
-    """Sentences with about as many words as are wanted, spread evenly, and the number of words there are in all."""
+    """Sentences with about as many words as are wanted, spread evenly, and the number of words in the whole file."""
     total, given = 0, False
     for sentence in text:
         total += len(sentence.tokens)
@@ -179,29 +200,11 @@ def _sample(text: LabelledText, most: int) -> tuple[list[LabelledSentence], int]
     return chosen, total
 
 
-def _rows(
-    embedder: VectorSource,
-    sentences: Sequence[LabelledSentence],
-    labels: np.ndarray[Any, np.dtype[np.int64]],
-    report: Callable[[int, float], None],
-) -> Iterator[tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float32]]]]:
+def _rows(embedder: VectorSource, part: _Part, watcher: Watcher) -> Iterator[tuple[Numbers, Vectors]]:
     """The labels (T,) and vectors (T, L, D) of each sentence."""
-    start = 0
-    for array in embedder.stream((sentence.tokens for sentence in sentences), layers="all"):
+    counter = TokenCounter(watcher, f"embedding {part.name}")
+    for array in embedder.stream((sentence.tokens for sentence in part.sentences), layers="all"):
         rows = array.transpose(1, 0, 2)
-        yield labels[start : start + len(rows)], rows
-        start += len(rows)
-        report(len(rows), len(rows))
-
-
-def _share_of(total: float, advance: Advance | None) -> Callable[[int, float], None]:
-    """Tells of so many words embedded, and so much work done."""
-    done = 0.0
-
-    def report(words: int, work: float) -> None:
-        nonlocal done
-        done += work
-        if advance is not None:
-            advance(words, min(1.0, done / total))
-
-    return report
+        start = counter.tokens
+        yield part.labels[start : start + len(rows)], rows
+        counter.add(len(rows), (start + len(rows)) / len(part.labels))

@@ -1,4 +1,4 @@
-"""Text whose words bear senses, and WordNet's list of which sense comes first."""
+"""Text whose words are tagged with senses, and WordNet's list of which sense comes first."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -10,12 +10,12 @@ from polyseme.errors import InputError
 from polyseme.text.lines import Lines, Repairs
 
 _CLASSES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
-"""The part of speech that a WordNet sense key gives after its ``%``; 5 is an adjective that leans on another."""
+"""The part of speech that a WordNet sense key gives after its ``%``; 5 is a satellite of another adjective."""
 _NO_SENSE = "U"
 
 
 class Lexeme(NamedTuple):
-    """What senses are told apart for: a lemma as one part of speech."""
+    """What has senses: a lemma as one part of speech."""
 
     lemma: str
     part: str
@@ -29,12 +29,12 @@ class SenseTag:
     stop: int
     lexeme: Lexeme
     senses: tuple[str, ...]
-    """Empty where none fits."""
+    """Empty if none fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedSentence:
-    """A sentence and the words in it that bear senses."""
+    """A sentence and the words in it that are tagged with senses."""
 
     tokens: list[str]
     tags: list[SenseTag]
@@ -46,12 +46,12 @@ def read_senses(path: Path) -> Iterator[TaggedSentence]:
     """Read JSON lines: ``{"tokens": [...], "senses": [[start, length, lemma, part of speech, [sense keys]], ...]}``.
 
     Keys may be any strings. Those of WordNet (``art%1:06:00::``) may join several senses of a lemma (``%...;...``) and
-    say their own part of speech, which is then taken rather than the tagger's: a participle that is an adjective counts
-    with the adjectives. The key ``U`` says that no sense fits. A token with underscores is parted at them, as no model
-    has seen words joined so. Parts of speech are compared as they are written. Gzip is recognised by content.
+    state their own part of speech, which is then used instead of the tagger's: a participle that is an adjective counts
+    with the adjectives. The key ``U`` says that no sense fits. A token is split at underscores, as no model has seen
+    words joined like that. Parts of speech are compared as they are written. Gzip is recognised by content.
 
     Raises:
-        InputError: With file and line, where a line is not so.
+        InputError: With file and line, if a line is something else.
     """
     try:
         stream = path.open("rb")
@@ -63,7 +63,7 @@ def read_senses(path: Path) -> Iterator[TaggedSentence]:
         for line in lines:
             if line.strip():
                 tokens, tags = _sentence(line, lines.place)
-                tokens = [lines.repairs.mend(token, lines.place) for token in tokens]  # JSON may escape what is no text
+                tokens = [lines.repairs.mend(token, lines.place) for token in tokens]  # JSON can escape non-text
                 yield TaggedSentence(tokens, tags, min(1.0, stream.tell() / size))
 
 
@@ -94,7 +94,7 @@ def _sentence(line: str, place: str) -> tuple[list[str], list[SenseTag]]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON: {error}; give one object a line, with tokens and senses") from None
+        raise InputError(f"{place}: not JSON: {error}; give one object per line, with tokens and senses") from None
     tokens, senses = (record.get(name) for name in ("tokens", "senses")) if isinstance(record, dict) else (None, None)
     if not _strings(tokens) or not isinstance(senses, list):
         raise InputError(

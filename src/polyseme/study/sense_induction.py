@@ -1,4 +1,4 @@
-"""Which senses does a word have in a text? Its occurrences, clustered."""
+"""Which senses does a word have in a text? Its occurrences in clusters."""
 
 import math
 from collections import defaultdict
@@ -8,27 +8,27 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from polyseme.arrays import Numbers, Vectors
 from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError, MissingPart
-from polyseme.index.occurrence_index import Occurrence, OccurrenceIndex
-from polyseme.index.vectors import Vectors, unit
+from polyseme.files.whole import JSON
+from polyseme.index.occurrence import Occurrence
+from polyseme.index.occurrence_index import OccurrenceIndex
+from polyseme.index.vectors import unit
 from polyseme.nn.sampled_softmax import log_uniform
 
 MOST_OCCURRENCES = 2_000
 MOST_SENSES = 8
-_LEAST = 10  # occurrences that say something about senses
-_LEAST_SHARE = 0.02  # of the occurrences: fewer of them are odd ones out, not a sense
+_LEAST = 10  # occurrences that are needed to find senses
+_LEAST_SHARE = 0.02  # of the occurrences: a smaller cluster is of odd ones out, not a sense
 _DIMENSIONS = 50  # in which clusters are looked for
-_COUNTED = 500  # occurrences that senses are counted in
-_REFERENCES = 10  # clouds without senses that the clusters are held against
-_DEVIATIONS = 3  # above the mean of those, that chance hardly reaches
+_COUNTED = 500  # occurrences in which senses are counted
+_REFERENCES = 10  # random clouds without senses, with which the clusters are compared
+_DEVIATIONS = 3  # above the mean of those: what chance hardly reaches
 _CENTRAL = 20  # occurrences of a sense whose substitutes label it
-_SUBSTITUTES = 100  # words looked at in each of those places
+_SUBSTITUTES = 100  # words considered for each of those occurrences
 _SEED = 1
-
-Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,18 @@ class Sense:
     """Of the word's occurrences."""
     occurrences: int
     labels: list[str]
-    """Words that could stand in its places and are likelier there than elsewhere, best first."""
+    """Words that could replace the word there and are likelier there than elsewhere, best first."""
     examples: list[Occurrence]
-    """The most typical, with their similarity to the average."""
+    """The most typical occurrences, with their similarity to the average."""
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {
+            "share": self.share,
+            "occurrences": self.occurrences,
+            "labels": [*self.labels],
+            "examples": [one.to_dict() for one in self.examples],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +59,29 @@ class Senses:
 
     word: str
     occurrences: list[Occurrence]
-    """Those that were looked at."""
+    """Those that were clustered."""
     senses: list[Sense]
     labels: Literal["substitutes", "neighbours"]
-    """Where labels come from: the model's softmax or, in a model without one, other words of the text that stand
-    nearest."""
+    """Where labels come from: from the model's softmax or, if it has none, from the nearest other words of the text."""
     silhouette: float | None
-    """How well the clusters are parted, from -1 to 1; None for a single one."""
+    """How well the clusters are separated, from -1 to 1; None for a single one."""
     by_chance: float | None
-    """What as many clusters hardly reach in clouds that have no senses: 3 standard deviations above their mean."""
+    """What the same number of clusters hardly reaches in random clouds: 3 standard deviations above their mean."""
     points: Vectors
     """The unit vectors (N, D) of the occurrences."""
-    assigned: Labels
+    assigned: Numbers
     """(N,) which of the senses each belongs to."""
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it: without the vectors, and of the occurrences the number and the examples."""
+        return {
+            "word": self.word,
+            "occurrences": len(self.occurrences),
+            "silhouette": self.silhouette,
+            "by_chance": self.by_chance,
+            "labels": self.labels,
+            "senses": [sense.to_dict() for sense in self.senses],
+        }
 
 
 def induce_senses(
@@ -77,49 +96,53 @@ def induce_senses(
 
     K-means on the principal components of the unit vectors, always from the same seed, over at most 2,000 occurrences
     spread evenly over the text. The number of senses is the one, from 2 to 8, whose silhouette is furthest above what
-    normal clouds of the same spread reach with as many clusters; where none is above, the word has one sense.
+    normally distributed clouds of the same spread reach with as many clusters; if none is above, the word has one
+    sense.
 
     Args:
         index: Where the occurrences are.
         word: As it is written in the text.
-        senses: How many; else they are counted.
-        examples: Sentences to show of each, none twice.
-        labels: Words to name each with.
+        senses: How many; None to find the number.
+        examples: Sentences to give for each sense, none twice.
+        labels: Words to label each sense with.
     """
     if senses is not None and senses < 1:
-        raise InputError(f"senses is {senses}, expected at least 1, or None to count them")
+        raise InputError(f"senses is {senses}, expected at least 1, or None to find the number")
     occurrences, points = index.occurrences(word, most=MOST_OCCURRENCES)
     least = _LEAST if senses is None else senses + 1
     if len(points) < least:
         what = "are needed to tell senses apart" if senses is None else "are needed for as many senses"
         raise InputError(
-            f"{index.path}: {word!r} stands only {len(points)} times in it, at least {least} {what}; index more text"
+            f"{index.path}: {word!r} occurs only {len(points)} times in it, at least {least} {what}; index more text"
         )
     assigned, silhouette, by_chance = cluster(points, senses)
-    found: list[Sense] = []
     label = _Labels(index, word, labels)
-    for number in range(assigned.max() + 1):
-        rows = np.flatnonzero(assigned == number)
-        similarity = points[rows] @ unit(points[rows].mean(axis=0))
-        central = list(_distinct(occurrences, rows[np.argsort(-similarity, kind="stable")]))
-        near = dict(zip(rows.tolist(), similarity.tolist(), strict=True))
-        found.append(
-            Sense(
-                share=len(rows) / len(points),
-                occurrences=len(rows),
-                labels=label([occurrences[row] for row in central[:_CENTRAL]]),
-                examples=[occurrences[row]._replace(similarity=near[row]) for row in central[:examples]],
-            )
-        )
+    found = [
+        _sense(occurrences, points, np.flatnonzero(assigned == number), label, examples)
+        for number in range(assigned.max() + 1)
+    ]
     return Senses(word, occurrences, found, label.source, silhouette, by_chance, points, assigned)
 
 
-def cluster(points: Vectors, senses: int | None = None) -> tuple[Labels, float | None, float | None]:
+def _sense(occurrences: Sequence[Occurrence], points: Vectors, rows: Numbers, label: "_Labels", examples: int) -> Sense:
+    """The sense that some rows of the occurrences have."""
+    similarity = points[rows] @ unit(points[rows].mean(axis=0))
+    central = list(_distinct(occurrences, rows[np.argsort(-similarity, kind="stable")]))
+    near = dict(zip(rows.tolist(), similarity.tolist(), strict=True))
+    return Sense(
+        share=len(rows) / len(points),
+        occurrences=len(rows),
+        labels=label([occurrences[row] for row in central[:_CENTRAL]]),
+        examples=[occurrences[row]._replace(similarity=near[row]) for row in central[:examples]],
+    )
+
+
+def cluster(points: Vectors, senses: int | None = None) -> tuple[Numbers, float | None, float | None]:
     """Cluster unit vectors (N, D).
 
     Returns:
-        The cluster (N,) of each, the largest numbered 0; their silhouette; and what it hardly reaches by chance. The
-        last two are None for a single cluster, which is what vectors that are all alike make.
+        The cluster (N,) of each vector, the largest numbered 0; the silhouette of the clusters; and what that hardly
+        reaches by chance. The last two are None for a single cluster, which vectors that are all alike form.
     """
     components = _principal(points)
     if senses is None:
@@ -133,7 +156,7 @@ def cluster(points: Vectors, senses: int | None = None) -> tuple[Labels, float |
 
 
 def _count(points: Vectors) -> int:
-    """How many clusters stand out from chance, 1 where none do."""
+    """How many clusters stand out from chance; 1 if none do."""
     best, senses = 0.0, 1
     distinct = len(np.unique(points.round(5), axis=0))
     for count in range(2, min(MOST_SENSES, distinct) + 1):
@@ -147,7 +170,7 @@ def _count(points: Vectors) -> int:
 
 
 def _by_chance(points: Vectors, count: int) -> float:
-    """The silhouette that so many clusters hardly reach in a normal cloud as wide as these components."""
+    """The silhouette that so many clusters hardly reach in a normally distributed cloud of the same spread."""
     draw = np.random.default_rng(_SEED)
     spread = points.std(axis=0)
     reached = [_k_means(draw.standard_normal(points.shape) * spread, count)[1] for _ in range(_REFERENCES)]
@@ -155,7 +178,7 @@ def _by_chance(points: Vectors, count: int) -> float:
 
 
 class _Labels:
-    """Names a sense by the words that fit where it stands."""
+    """Labels a sense by words that fit where it occurs."""
 
     def __init__(self, index: OccurrenceIndex, word: str, count: int) -> None:
         self._index, self._word, self._count = index, word.casefold(), count
@@ -172,21 +195,20 @@ class _Labels:
         return sorted(weights, key=lambda word: -weights[word])[: self._count]
 
     def _fitting(self, one: Occurrence) -> Iterator[tuple[str, float]]:
-        if self._predictor is not None:
-            vocabulary = self._predictor.model.vocabulary
-            assert vocabulary is not None
-            found = self._predictor.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
-            ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
-            for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
-                # What is likely everywhere, as "the" is, says nothing of a sense.
-                yield fit.word, math.exp(fit.log_probability) * max(0.0, fit.log_probability - anywhere)
-        else:
+        vocabulary = self._predictor.model.vocabulary if self._predictor else None
+        if self._predictor is None or vocabulary is None:
             for near in self._index.nearest(one.sentence, one.position, k=_SUBSTITUTES, words="other", group=True):
                 yield near.word, near.similarity
+            return
+        found = self._predictor.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
+        ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
+        for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
+            # What is likely everywhere, as "the" is, says nothing about a sense.
+            yield fit.word, math.exp(fit.log_probability) * max(0.0, fit.log_probability - anywhere)
 
 
-def _distinct(occurrences: Sequence[Occurrence], rows: NDArray[np.int64]) -> Iterator[int]:
-    """Rows in their order, without those whose sentence has come before."""
+def _distinct(occurrences: Sequence[Occurrence], rows: Numbers) -> Iterator[int]:
+    """Rows in their order, without those whose sentence came before."""
     seen: set[tuple[str, ...]] = set()
     for row in rows.tolist():
         sentence = tuple(occurrences[row].sentence)
@@ -203,7 +225,7 @@ def _principal(points: Vectors) -> Vectors:
     return components
 
 
-def _k_means(points: Vectors, count: int) -> tuple[Labels, float]:
+def _k_means(points: Vectors, count: int) -> tuple[Numbers, float]:
     """Clusters and their silhouette."""
     cluster_library, metrics = _sklearn()
     assigned = cluster_library.KMeans(count, n_init=5, random_state=_SEED).fit_predict(points)

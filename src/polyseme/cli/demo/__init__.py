@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.columns import padded
+from polyseme.cli.tables import padded
 from polyseme.errors import OutputError
 
 if TYPE_CHECKING:

@@ -1,0 +1,35 @@
+"""What a search in an index finds."""
+
+from typing import NamedTuple
+
+from polyseme.files.whole import JSON
+
+
+class Occurrence(NamedTuple):
+    """A word in its sentence."""
+
+    word: str
+    similarity: float
+    sentence: list[str]
+    position: int
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {
+            "word": self.word,
+            "similarity": self.similarity,
+            "sentence": [*self.sentence],
+            "position": self.position,
+        }
+
+
+class SimilarWord(NamedTuple):
+    """A word whose contexts are like those of another."""
+
+    word: str
+    similarity: float
+    occurrences: int
+
+    def to_dict(self) -> dict[str, JSON]:
+        """As JSON holds it."""
+        return {"word": self.word, "similarity": self.similarity, "occurrences": self.occurrences}
