@@ -122,8 +122,7 @@ class OccurrenceIndex:
     def __repr__(self) -> str:
         manifest = self._manifest
         size = f"{len(self):,} occurrences, {len(self._shards)} shard{'s' * (len(self._shards) > 1)}"
-        model = manifest.model_path[-1] if isinstance(manifest.model_path, tuple) else manifest.model_path
-        made = f"layers={manifest.layers!r}, model={model or manifest.model!r}"
+        made = f"layers={manifest.layers!r}, model={manifest.model_path or manifest.model!r}"
         return f"OccurrenceIndex({str(self.path)!r}: {size}, {made})"
 
     def __len__(self) -> int:
@@ -211,7 +210,7 @@ class OccurrenceIndex:
             start += len(numbers)
             if len(some):
                 rows.append(shard.vectors(some))
-                result += [self._occurrence(shard, int(number), 1.0) for number in some]
+                result += [_occurrence(shard, int(number), 1.0) for number in some]
         return result, np.concatenate(rows)
 
     @cached_property
@@ -288,11 +287,7 @@ class OccurrenceIndex:
                 if word in seen:
                     continue
                 seen.add(word)
-            yield self._occurrence(shard, occurrence, similarity)
-
-    def _occurrence(self, shard: Shard, number: int, similarity: float) -> Occurrence:
-        tokens, position = shard.sentence(number)
-        return Occurrence(tokens[position], similarity, tokens, position)
+            yield _occurrence(shard, occurrence, similarity)
 
     def _checked(self, embedder: VectorSource) -> VectorSource:
         manifest, fingerprint = self._manifest, embedder.fingerprint()
@@ -303,3 +298,8 @@ class OccurrenceIndex:
                 "built with"
             )
         return embedder
+
+
+def _occurrence(shard: Shard, number: int, similarity: float) -> Occurrence:
+    tokens, position = shard.sentence(number)
+    return Occurrence(tokens[position], similarity, tokens, position)
