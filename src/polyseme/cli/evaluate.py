@@ -29,6 +29,8 @@ from polyseme.progress import TokenCounter
 
 if TYPE_CHECKING:
     from polyseme.files.whole import JSON
+    from polyseme.progress import Watcher
+    from polyseme.text.corpus import Corpus
 
 COLUMNS = (
     Column("predictions", 28, title="perplexity (full softmax)"),
@@ -67,27 +69,27 @@ def evaluate(
     opened = open_model(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
     follow_model(opened.segmentation, corpus)
     with shown(progress) as watcher:
-        counter = TokenCounter(watcher, f"evaluating {corpus}")
-
-        def sentences() -> Iterator[list[str]]:
-            for sentence in corpus.nonempty():
-                yield sentence.tokens
-                counter.add(len(sentence.tokens), corpus.share_read())
-
-        result = measure(opened, sentences(), device=device)
+        result = measure(opened, _counted(corpus, watcher), device=device)
     tell_repairs(corpus)
-    found = result.to_dict()
+    words = opened.bilm_config.vocabulary_size
+    facts: dict[str, JSON] = {"model": model, "tokens": result.tokens, "unknown_share": result.unknown_share}
+    print_results(form, "evaluate", {**facts, "softmax_words": words}, Table(COLUMNS, _rows(result.to_dict())))
+    if form == "text":
+        typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")
+
+
+def _counted(corpus: "Corpus", watcher: "Watcher") -> Iterator[list[str]]:
+    """The sentences of a corpus, reported as they are used."""
+    counter = TokenCounter(watcher, f"evaluating {corpus}")
+    for sentence in corpus.nonempty():
+        yield sentence.tokens
+        counter.add(len(sentence.tokens), corpus.share_read())
+
+
+def _rows(found: "dict[str, JSON]") -> "list[dict[str, JSON]]":
+    """Perplexities of both directions, of all predictions and of known words alone."""
     directions = ("forward", "backward", "average")
-    rows = [
+    return [
         {"predictions": "all predictions", **{name: found[name] for name in directions}},
         {"predictions": "without <UNK>", **{name: found[f"{name}_known"] for name in directions}},
     ]
-    facts: dict[str, JSON] = {
-        "model": model,
-        "tokens": result.tokens,
-        "unknown_share": result.unknown_share,
-        "softmax_words": opened.bilm_config.vocabulary_size,
-    }
-    print_results(form, "evaluate", facts, Table(COLUMNS, rows))
-    if form == "text":
-        typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,7 +27,7 @@ from polyseme.cli.arguments import (
     tell_repairs,
 )
 from polyseme.cli.progress import shown
-from polyseme.cli.tables import Column, form_of, json_line, print_csv, text_head, text_row
+from polyseme.cli.tables import Column, Form, form_of, json_line, print_csv, text_head, text_row
 from polyseme.progress import TokenCounter
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ def score(
 
     Example: polyseme score novel-model lines.txt
     """
-    from itertools import islice
-
     from polyseme.embed.load import load_embedder
 
     form = form_of(as_json, as_csv)
@@ -88,27 +87,31 @@ def score(
     follow_model(embedder.segmentation, corpus)
     numbered = enumerate(sentence.tokens for sentence in corpus.nonempty())
     sentences = ((number, tokens) for number, tokens in numbered if tokens or form == "json")
-    first = True
+    head = True
     # On a terminal the results themselves show how far it is.
     with shown("none" if progress == "auto" and sys.stdout.isatty() else progress) as watcher:
         counter = TokenCounter(watcher, f"scoring {corpus}")
         while some := list(islice(sentences, SENTENCES_AT_ONCE)):
-            records = _scored(embedder, some)
-            if form == "json":
-                for record in records:
-                    typer.echo(json_line(record))
-            elif form == "csv":
-                print_csv(COLUMNS, (row for record in records for row in _rows(record)), head=first)
-            else:
-                if first:  # there is something to put below it
-                    typer.echo(text_head(SHOWN))
-                for record in records:
-                    for row in _rows(record):
-                        typer.echo(text_row(SHOWN, row))
-                    typer.echo("")
-            first = False
+            _print(form, _scored(embedder, some), head=head)
+            head = False
             counter.add(sum(len(tokens) for _, tokens in some), corpus.share_read())
     tell_repairs(corpus)
+
+
+def _print(form: Form, records: "Iterator[dict[str, JSON]]", *, head: bool) -> None:
+    """Print what there is to say about some sentences, below a head if they are the first."""
+    if form == "json":
+        for record in records:
+            typer.echo(json_line(record))
+    elif form == "csv":
+        print_csv(COLUMNS, (row for record in records for row in _rows(record)), head=head)
+    else:
+        if head:
+            typer.echo(text_head(SHOWN))
+        for record in records:
+            for row in _rows(record):
+                typer.echo(text_row(SHOWN, row))
+            typer.echo("")
 
 
 def _scored(embedder: "Embedder", sentences: list[tuple[int, list[str]]]) -> "Iterator[dict[str, JSON]]":

@@ -22,6 +22,7 @@ from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Table, form_of, print_results
 
 if TYPE_CHECKING:
+    from polyseme.files.whole import JSON
     from polyseme.study.sense_induction import Senses
 
 app = typer.Typer(help="Find the senses of a word in a text, or measure how well a model tells senses apart.")
@@ -36,9 +37,7 @@ def induce(
         typer.Option(min=1, help="How many senses; by default the number is found, 8 at most.", show_default=False),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=0, help="How many sentences per sense.")] = 3,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the occurrences into this .png or .svg file.", show_default=False)
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the occurrences into this .png or .svg file.")] = None,
     model: QueryModel = None,
     options: OptionsFile = None,
     as_json: JsonFlag = False,
@@ -67,12 +66,16 @@ def induce(
         _draw(found, plot)
     if form == "text":
         _print_senses(found)
-        return
-    facts = found.to_dict()
+    else:
+        print_results(form, "senses induce", *_as_table(found, index))
+
+
+def _as_table(found: "Senses", index: Path) -> "tuple[dict[str, JSON], Table]":
+    """What JSON and CSV say about the senses of a word."""
+    facts = {"index": str(index), **found.to_dict()}
     rows = [{"sense": number, **sense.to_dict()} for number, sense in enumerate(found.senses, 1)]
     del facts["senses"]
-    table = Table([Column(name) for name in ("sense", "share", "occurrences", "labels")], rows)
-    print_results(form, "senses induce", {"index": str(index), **facts}, table)
+    return facts, Table([Column(name) for name in ("sense", "share", "occurrences", "labels")], rows)
 
 
 def _draw(found: "Senses", path: Path) -> None:

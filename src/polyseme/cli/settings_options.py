@@ -2,10 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
+
+Value: TypeAlias = Any
+"""An annotation, a default, or what typer hands over."""
 
 
 class SettingsCommand(TyperCommand):
@@ -17,7 +20,7 @@ class SettingsCommand(TyperCommand):
 
     _complete = False
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx: Value) -> Value:
         """The command's own parameters, then the settings."""
         if not self._complete:
             from polyseme.cli.train import train
@@ -44,10 +47,10 @@ def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
             rich_help_panel=group,
         )
         kind = _typed(field.annotation) | None
-        annotation: Any = Annotated[kind, option]
+        annotation: Value = Annotated[kind, option]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
 
-    def command(*arguments: Any, **options: Any) -> None:
+    def command(*arguments: Value, **options: Value) -> None:
         function(*arguments, **options)
 
     command.__doc__ = function.__doc__
@@ -66,13 +69,13 @@ def _typed(annotation: Any) -> Any:
     return _typed(inner[0]) if len(inner) == 1 and type(None) in get_args(annotation) else str
 
 
-def _defaults(name: str, default: Any, presets: Mapping[Any, Mapping[str, Any]]) -> str:
+def _defaults(name: str, default: Value, presets: Mapping[Value, Mapping[str, Value]]) -> str:
     values = {"default": default} | {preset: fields[name] for preset, fields in presets.items() if name in fields}
     shown = [f"{preset}: {_shown(value)}" for preset, value in values.items() if value is not None]
     return f"({'; '.join(shown)})" if shown else ""
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Value) -> str:
     if isinstance(value, tuple):
         return ",".join(":".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -20,7 +20,7 @@ class BiLmOutput(TypedDict):
     """(B, T + 2)"""
 
 
-class _ElmoBiLm(nn.Module):
+class ElmoBiLm(nn.Module):
     """All layers of a biLM for character ids, sentence markers included.
 
     Args:
@@ -45,7 +45,7 @@ class _ElmoBiLm(nn.Module):
         self.encoder = ElmoLayers(model, requires_grad=requires_grad, cached_words=vocab_to_cache, stateful=stateful)
 
     @classmethod
-    def around(cls, encoder: ElmoLayers) -> "_ElmoBiLm":
+    def around(cls, encoder: ElmoLayers) -> "ElmoBiLm":
         """The same interface to layers that are there already."""
         made = cls.__new__(cls)
         nn.Module.__init__(made)

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from torch import Tensor
 
-from polyseme.compat._elmo_bilm import _ElmoBiLm
+from polyseme.compat._elmo_bilm import ElmoBiLm
 from polyseme.compat._elmo_embedder import ElmoEmbedder
 from polyseme.errors import InputError
 from polyseme.formats import native
@@ -25,6 +25,7 @@ from polyseme.text.characters import ByteCharacters
 
 __all__ = ["Elmo", "ElmoEmbedder", "ScalarMix", "batch_to_ids"]
 
+_ElmoBiLm = ElmoBiLm  # as AllenNLP names it
 logger = logging.getLogger(__name__)
 
 
@@ -125,7 +126,7 @@ class Elmo(elmo.Elmo):
         vocab_to_cache: Sequence[str] | None = None,
         keep_sentence_boundaries: bool = False,
         scalar_mix_parameters: Sequence[float] | None = None,
-        module: _ElmoBiLm | None = None,
+        module: ElmoBiLm | None = None,
         *,
         stateful: bool = False,
     ) -> None:
@@ -145,9 +146,9 @@ class Elmo(elmo.Elmo):
         self._has_cached_vocab = vocab_to_cache is not None
 
     @property
-    def _elmo_lstm(self) -> _ElmoBiLm:
+    def _elmo_lstm(self) -> ElmoBiLm:
         """The biLM with AllenNLP's interface: character ids to ``activations``."""
-        return _ElmoBiLm.around(self.encoder)
+        return ElmoBiLm.around(self.encoder)
 
     def get_output_dim(self) -> int:
         """The length of an ELMo vector."""

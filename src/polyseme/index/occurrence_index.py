@@ -58,13 +58,9 @@ class OccurrenceIndex:
         model: ModelPath | None = None,
         verify: bool = True,
     ) -> None:
-        self.path = Path(path)
-        self._model = model
-        self._manifest = read_manifest(self.path)
-        self._shards = [
-            Shard(self.path / record.name, record, self._manifest.dim, verify=verify)
-            for record in self._manifest.shards
-        ]
+        self.path, self._model = Path(path), model
+        self._manifest = manifest = read_manifest(self.path)
+        self._shards = [Shard(self.path / one.name, one, manifest.dim, verify=verify) for one in manifest.shards]
         if embedder is not None and not isinstance(embedder, VectorSource):
             raise InputError(f"embedder is {embedder!r:.60}, expected what polyseme.load gives; a path goes to model=")
         self._embedder = None if embedder is None else self._checked(embedder)
@@ -238,8 +234,7 @@ class OccurrenceIndex:
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
-        count = self.counts[word]
-        if count < max(1, least):
+        if self.counts[word] < max(1, least):
             raise InputError(f"{self.path}: {word!r} {self._too_rare(word, least)}")
         words, rows = self._averages(least)
         place = words[word]
@@ -250,10 +245,8 @@ class OccurrenceIndex:
         return [SimilarWord(names[i], float(similarity[i]), self.counts[names[i]]) for i in best]
 
     def _too_rare(self, word: str, least: int) -> str:
-        if self.counts[word]:
-            return (
-                f"occurs only {self.counts[word]} times in it, fewer than {least}; give another word or a lower limit"
-            )
+        if times := self.counts[word]:
+            return f"occurs only {times} times in it, fewer than {least}; give another word or a lower limit"
         others = [other for other in self.counts if other.casefold() == word.casefold()]
         return f"is not in it; {f'try {max(others, key=self.counts.__getitem__)!r}' if others else 'give another word'}"
 

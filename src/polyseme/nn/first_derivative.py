@@ -2,23 +2,25 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 Backward = Callable[..., tuple[Tensor | None, ...]]
+Ctx: TypeAlias = Any
+"""What torch hands to an autograd function; it takes any attribute."""
 
 
 class _FirstDerivative(torch.autograd.Function):
     """Passes a gradient on, and cannot be differentiated itself."""
 
     @staticmethod
-    def forward(ctx: Any, gradient: Tensor) -> Tensor:
+    def forward(ctx: Ctx, gradient: Tensor) -> Tensor:
         return gradient.view_as(gradient)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
             "second derivatives are asked for (create_graph=True) of a layer that has first derivatives only; leave it "
             "out, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off so that torch computes them"
@@ -33,7 +35,7 @@ def once_differentiable(backward: Backward) -> Backward:
     """
 
     @wraps(backward)
-    def guarded(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def guarded(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         with torch.no_grad():
             results = backward(ctx, *gradients)
         if not torch.is_grad_enabled():  # the usual case: no graph of the gradients is wanted

@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from polyseme.nn.first_derivative import once_differentiable
+from polyseme.nn.first_derivative import Ctx, once_differentiable
 from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, on_float64_device, summed_log
 
 
@@ -85,7 +84,7 @@ class _SampledNll(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, target_row: Tensor, negative_row: Tensor, hit: Tensor
+        ctx: Ctx, states: Tensor, weight: Tensor, bias: Tensor, target_row: Tensor, negative_row: Tensor, hit: Tensor
     ) -> Tensor:
         """``hit`` (N,) is the column of the negatives that is the state's own target, -1 for none."""
         dtype = compute_type(states)
@@ -122,6 +121,6 @@ class _SampledNll(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Ctx, scale: Tensor) -> tuple[Tensor | None, ...]:
         states_grad, weight_grad, bias_grad = ctx.saved_tensors
         return states_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None

@@ -2,12 +2,11 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.first_derivative import once_differentiable
+from polyseme.nn.first_derivative import Ctx, once_differentiable
 
 CHUNK_NUMBERS = 1 << 22
 """About this many logits are computed at a time, however many words and tokens there are."""
@@ -101,7 +100,7 @@ class _FullNll(torch.autograd.Function):
     """Cross entropy and its gradient in one pass over chunks of rows."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    def forward(ctx: Ctx, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         dtype = compute_type(states)
         with torch.autocast(states.device.type, enabled=False):
             table, inputs = weight.to(dtype), states.to(dtype)
@@ -124,6 +123,6 @@ class _FullNll(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Ctx, scale: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         states_grad, weight_grad, bias_grad = ctx.saved_tensors
         return states_grad * scale, weight_grad * scale, bias_grad * scale, None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
-from polyseme.plots.picture import COLOURS, MARKERS, check_path, picture
+from polyseme.plots.picture import COLOURS, MARKERS, Page, check_path, picture
 
 __all__ = ["change_chart", "check_path", "mix_chart", "occurrence_map", "probe_chart"]
 
@@ -44,31 +44,28 @@ def occurrence_map(
         raise InputError(
             f"{len(points)} points, {len(clusters)} clusters and {given} texts; give one of each for every point"
         )
-    flat = _two_dimensions(points)
-    member = np.asarray(clusters)
+    flat, member = _two_dimensions(points), np.asarray(clusters)
     numbers = sorted(set(member.tolist()))
     legend = {number: names[number] if names else f"sense {number + 1}" for number in numbers}
     texts = [_shortened(text) for text in texts or ()]
     with picture(path, [*texts, *legend.values(), title], title=title) as page:
-        axes = page.axes
         for number in numbers:
-            rows = flat[member == number]
-            axes.scatter(
-                rows[:, 0],
-                rows[:, 1],
-                s=28 if len(points) < 500 else 12,
-                alpha=0.75,
-                color=_colour(number),
-                marker=MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
-                linewidths=0,
-            )
-        axes.set(xticks=[], yticks=[], xlabel="first main direction", ylabel="second main direction")
-        axes.margins(0.12)
-        page.legend(axes.collections, [f"{legend[n]} ({int((member == n).sum()):,})" for n in numbers])
+            _scatter(page, flat[member == number], number, size=28 if len(points) < 500 else 12)
+        page.axes.set(xticks=[], yticks=[], xlabel="first main direction", ylabel="second main direction")
+        page.axes.margins(0.12)
+        page.legend(page.axes.collections, [f"{legend[n]} ({int((member == n).sum()):,})" for n in numbers])
         if texts:
             chosen = _middle_first(flat, member, numbers, most_texts)
             page.write_near(flat, {i: texts[i] for i in chosen}, {i: _colour(int(member[i])) for i in chosen})
     return page.note
+
+
+def _scatter(page: Page, points: NDArray[np.floating], number: int, *, size: int) -> None:
+    """Draw the points (n, 2) of one cluster in its colour and with its marker."""
+    marker = MARKERS[(number + number // len(COLOURS)) % len(MARKERS)]
+    page.axes.scatter(
+        points[:, 0], points[:, 1], s=size, alpha=0.75, color=_colour(number), marker=marker, linewidths=0
+    )
 
 
 def mix_chart(path: Path, mixes: Mapping[str, Sequence[float]], *, title: str = "") -> str | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,10 @@ def check_path(path: str | Path) -> Path:
     return path
 
 
+Drawn: TypeAlias = Any
+"""What matplotlib makes."""
+
+
 class Page:
     """What is drawn on.
 
@@ -54,13 +58,13 @@ class Page:
         note: A line to show where some characters cannot be drawn, else None.
     """
 
-    def __init__(self, figure: Any, title: str, note: str | None) -> None:
+    def __init__(self, figure: Drawn, title: str, note: str | None) -> None:
         self._figure = figure
         self.axes = figure.subplots()
         self.axes.set_title(title)
         self.note = note
 
-    def legend(self, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    def legend(self, handles: Sequence[Drawn], labels: Sequence[str]) -> None:
         """Name what is drawn, below it, where it hides nothing."""
         columns = max(1, min(len(labels), 4, 88 // (6 + max(map(len, labels)))))
         # matplotlib leaves out a label that begins with an underscore, so each is set afterwards.
@@ -82,27 +86,11 @@ class Page:
         inside = self.axes.get_window_extent()
         pixels = self.axes.transData.transform(points)
         named = pixels[list(texts)]
-        taken: list[Any] = []
-
-        def put(number: int, place: int) -> Any:
-            (across, up), side = _SHIFTS[place]
-            return self.axes.annotate(
-                texts[number],
-                points[number],
-                xytext=(across, up),
-                textcoords="offset points",
-                ha=side,
-                va="center",
-                fontsize=8,
-                bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": colours[number], "pad": 2},
-                # A line from the near edge of the text to the point.
-                arrowprops={"arrowstyle": "-", "color": "0.3", "relpos": (0 if side == "left" else 1, 0.5)},
-            )
-
+        taken: list[Drawn] = []
         for number in texts:
-            free: list[tuple[int, int, Any]] = []
+            free: list[tuple[int, int, Drawn]] = []
             for place in range(len(_SHIFTS)):
-                text = put(number, place)
+                text = self._annotate(texts[number], points[number], colours[number], place)
                 text.get_window_extent()  # computes the place of the text, but measures the line to the point as well
                 box = Text.get_window_extent(text).padded(_FRAME)
                 text.remove()
@@ -112,9 +100,25 @@ class Page:
             if not free:
                 continue
             _, place, box = min(free, key=lambda one: one[:2])
-            put(number, place)
+            self._annotate(texts[number], points[number], colours[number], place)
             taken.append(box)
             self.axes.plot(*points[number], "o", markersize=8, markerfacecolor="none", markeredgecolor="black")
+
+    def _annotate(self, text: str, point: NDArray[np.floating], colour: str, place: int) -> Drawn:
+        """Write a text near a point, in one of the places around it."""
+        (across, up), side = _SHIFTS[place]
+        return self.axes.annotate(
+            text,
+            point,
+            xytext=(across, up),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=8,
+            bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": colour, "pad": 2},
+            # A line from the near edge of the text to the point.
+            arrowprops={"arrowstyle": "-", "color": "0.3", "relpos": (0 if side == "left" else 1, 0.5)},
+        )
 
 
 @contextmanager
@@ -159,7 +163,7 @@ def _note(path: Path, missing: set[str]) -> str:
     )
 
 
-def _matplotlib() -> Any:
+def _matplotlib() -> Drawn:
     try:
         import matplotlib
     except ImportError as error:

@@ -45,7 +45,7 @@ class Indexer(Protocol):
 class ByteCharacters:
     """UTF-8 bytes between a begin-of-word and an end-of-word marker, filled up to a fixed length.
 
-    Any word of any language has ids; bytes beyond the limit are cut. ``<S>`` and ``</S>`` are the sentence markers.
+    Every word of every language has ids; bytes beyond the limit are cut. ``<S>`` and ``</S>`` are the sentence markers.
 
     Example:
         >>> ByteCharacters().ids(["cat"])[0, :6]

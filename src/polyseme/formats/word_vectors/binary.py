@@ -25,7 +25,6 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
         limit: Read only this many words.
     """
     table = GrowingTable(header.dim, name=stream.name, limit=limit)
-    width = 4 * header.dim
     buffer = b""
     while table.lines < header.words and not table.full:
         place = stream.offset - len(buffer)
@@ -37,31 +36,36 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
                 "it again"
             )
         buffer += data
-        words: list[bytes] = []
-        starts: list[int] = []  # of the vectors in the buffer
-        end = 0
-        for word, start in _whole_words(buffer, width, header.words - table.lines):
-            if start < 0:
-                _not_a_word(stream.name, place + end, table.lines + len(words))
-            words.append(word)
-            starts.append(start)
-            end = start + width
-        rows = _vectors(buffer, starts, header.dim)
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if len(bad):
-            shown = words[first := int(bad[0])].decode("utf-8", "replace")
-            raise FormatError(
-                f"{stream.name}: byte {place + starts[first]:,}: the vector of word {table.lines + first + 1:,} "
-                f"({shown!r:.60}) holds NaN or infinity; expected {header.dim} finite numbers; {_WRONG}"
-            )
-        table.add(words, rows)
-        buffer = buffer[end:]
+        buffer = buffer[_add_words(table, buffer, header, where=stream.name, place=place) :]
     if not table.full and (buffer or stream.peek(2)).strip():
         raise FormatError(
             f"{stream.name}: goes on at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
             f"{header.dim} numbers that its header says; {_WRONG}"
         )
     return table.finish("word2vec binary")
+
+
+def _add_words(table: GrowingTable, buffer: bytes, header: Header, *, where: str, place: int) -> int:
+    """Add the words whose vectors are whole in a buffer, which begins at a place of the file; gives where they end."""
+    words: list[bytes] = []
+    starts: list[int] = []  # of the vectors in the buffer
+    end = 0
+    for word, start in _whole_words(buffer, 4 * header.dim, header.words - table.lines):
+        if start < 0:
+            _not_a_word(where, place + end, table.lines + len(words))
+        words.append(word)
+        starts.append(start)
+        end = start + 4 * header.dim
+    rows = _vectors(buffer, starts, header.dim)
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        shown = words[first := int(bad[0])].decode("utf-8", "replace")
+        raise FormatError(
+            f"{where}: byte {place + starts[first]:,}: the vector of word {table.lines + first + 1:,} "
+            f"({shown!r:.60}) holds NaN or infinity; expected {header.dim} finite numbers; {_WRONG}"
+        )
+    table.add(words, rows)
+    return end
 
 
 def _vectors(buffer: bytes, starts: Sequence[int], dim: int) -> Vectors:

@@ -7,12 +7,11 @@ convolution is a sum of rows of a table (width, characters, filters), a sixteent
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from polyseme.nn.first_derivative import once_differentiable
+from polyseme.nn.first_derivative import Ctx, once_differentiable
 from polyseme.nn.kernels.build import library
 from polyseme.nn.kernels.packed import pad, ready
 
@@ -110,7 +109,7 @@ class _Maxima(torch.autograd.Function):
     """Inputs: ids, padding id, bias, then the table of each convolution."""
 
     @staticmethod
-    def forward(ctx: Any, ids: Tensor, padding_id: int, bias: Tensor, *tables: Tensor) -> Tensor:
+    def forward(ctx: Ctx, ids: Tensor, padding_id: int, bias: Tensor, *tables: Tensor) -> Tensor:
         ids = ready(ids, torch.int64)
         packed = Tables(tables, padding_id)
         winners = torch.empty(len(ids), sum(packed.counts), dtype=torch.int16)
@@ -121,7 +120,7 @@ class _Maxima(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         ids, winners = ctx.saved_tensors
         tables = ctx.packed.like()
         tables.add_gradients(ids, winners, gradients[0])

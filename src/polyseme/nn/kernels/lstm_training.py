@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from polyseme.nn.first_derivative import once_differentiable
+from polyseme.nn.first_derivative import Ctx, once_differentiable
 from polyseme.nn.kernels.lstm import (
     Gradients,
     PackedLayer,
@@ -55,7 +54,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, layers: Layers, batch_sizes: tuple[int, ...], precision: Precision, *tensors: Tensor
+        ctx: Ctx, layers: Layers, batch_sizes: tuple[int, ...], precision: Precision, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         inputs, states = (tensors[0], tensors[1]), ((tensors[2], tensors[3]), (tensors[4], tensors[5]))
         rooms = zip(inputs, layers, strict=True)
@@ -70,7 +69,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *given, ahead, back = ctx.saved_tensors
         inputs, states, outputs = given[:2], (given[2:4], given[4:6]), (ahead, back)
         if ctx.version != weights_version(*ctx.layers):

@@ -84,7 +84,7 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
     """Put a matrix (rows, K) into the kernels' order (panels, K / pack, 4, lanes, pack).
 
     Args:
-        weight: Any strides and number type.
+        weight: With any strides and number type.
         order: The row that each packed column is, -1 for zeros.
         precision: The number type to store.
     """

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,13 +109,13 @@ class SentenceBatches(Batches):
         for first, last in pairwise(self._windows(order)):
             yield from self._window(order[first:last].astype(np.int64), generator)
 
-    def _lengths(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    def _lengths(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
         """Tokens of some sentences, markers included."""
         lengths: NDArray[np.int64] = self.part.starts[1:][numbers]
         lengths -= self.part.starts[:-1][numbers]
         return lengths
 
-    def _windows(self, order: NDArray[Any]) -> list[int]:
+    def _windows(self, order: NDArray[np.integer]) -> list[int]:
         """Where an epoch is cut into windows of about so many tokens."""
         window = self._lengths(order)
         np.cumsum(window, out=window)

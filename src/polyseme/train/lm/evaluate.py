@@ -15,7 +15,7 @@ from polyseme.models.bilm import BiLM
 from polyseme.models.model import Model
 from polyseme.nn.packing import Packing
 from polyseme.text.batching import windows
-from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE, Ids
+from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE, Ids, Indexer
 from polyseme.train.engine.distributed import World
 from polyseme.train.lm.text_store import BEGIN, END, TextPart, TextStore, evenly
 
@@ -156,7 +156,6 @@ def evaluate(
         >>> evaluate(open_model("english-small"), [["The", "river", "bank", "."]]).forward
         121.07...
     """
-    indexer = model.indexer
     _, vocabulary = model.output_layer(
         consequence="it has no perplexity",
         advice="give the file that holds it, or train one with polyseme train --from",
@@ -168,21 +167,25 @@ def evaluate(
     for window in windows(_cut(sentences), batch_tokens=batch_tokens, window_tokens=4 * batch_tokens):
         for batch in window.batches:
             chosen = [window.sentences[position] for position in batch]
-            places: dict[str, int] = {}
-            where: list[int] = []
-            outputs: list[int] = []
-            for sentence in chosen:
-                words = vocabulary.lookup(sentence)
-                where += [0, *(places.setdefault(word, len(places) + 2) for word in sentence), 1]
-                outputs += [begin, *words, end]
-                unknown += words.count(vocabulary.unknown)
-            ids: Ids = np.concatenate([indexer.boundaries, indexer.ids(list(places))])
+            ids, where = _numbered(chosen, model.indexer)
+            words = [vocabulary.lookup(sentence) for sentence in chosen]
+            outputs = np.array([word for some in words for word in (begin, *some, end)])
             lengths = [len(sentence) + 2 for sentence in chosen]
-            tally.add(torch.from_numpy(ids).to(device), np.array(where), np.array(outputs), lengths)
+            tally.add(torch.from_numpy(ids).to(device), where, outputs, lengths)
             tokens += sum(lengths) - 2 * len(chosen)
+            unknown += sum(some.count(vocabulary.unknown) for some in words)
     if not tokens:
         raise InputError("no tokens to measure; give text with at least one word")
     return tally.result(World(), tokens=tokens, unknown=unknown)
+
+
+def _numbered(sentences: Sequence[Sequence[str]], indexer: Indexer) -> tuple[Ids, NDArray[np.int64]]:
+    """The ids (U, W) of the distinct words of sentences, markers first, and which of them each token (N,) is."""
+    places: dict[str, int] = {}
+    where: list[int] = []
+    for sentence in sentences:
+        where += [0, *(places.setdefault(word, len(places) + 2) for word in sentence), 1]
+    return np.concatenate([indexer.boundaries, indexer.ids(list(places))]), np.array(where)
 
 
 def _cut(sentences: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:

@@ -28,16 +28,6 @@ def fresh_model(
         cutoffs: Where the clusters of an adaptive softmax begin; none for a full one.
     """
     unicode = isinstance(indexer, UnicodeCharacters)
-    encoder: LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig
-    match settings.encoder:
-        case "lstm":
-            encoder = LstmEncoderConfig(layers=settings.layers, hidden_dim=settings.hidden_dim)
-        case "gru":
-            encoder = GruEncoderConfig(layers=settings.layers, hidden_dim=settings.hidden_dim)
-        case _:
-            encoder = GatedCnnEncoderConfig(
-                layers=settings.layers, hidden_dim=settings.hidden_dim, width=settings.width
-            )
     config = BiLMConfig(
         projection_dim=settings.projection_dim,
         token_encoder=CharacterEncoderConfig(
@@ -49,7 +39,7 @@ def fresh_model(
             highway_layers=settings.highway_layers,
             padding_id=indexer.padding_id if isinstance(indexer, UnicodeCharacters) else BYTE_PADDING_ID,
         ),
-        encoder=encoder,
+        encoder=_encoder_config(settings),
         vocabulary_size=len(vocabulary),
         softmax_cutoffs=cutoffs,
     )
@@ -58,6 +48,17 @@ def fresh_model(
     if not unicode:  # no byte has id 0, and HDF5 files do not have its row
         bilm.state_dict()["token_encoder.characters.embedding.weight"][0] = 0
     return Model(config, bilm, indexer, vocabulary)
+
+
+def _encoder_config(settings: LmSettings) -> LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig:
+    layers, hidden_dim = settings.layers, settings.hidden_dim
+    match settings.encoder:
+        case "lstm":
+            return LstmEncoderConfig(layers=layers, hidden_dim=hidden_dim)
+        case "gru":
+            return GruEncoderConfig(layers=layers, hidden_dim=hidden_dim)
+        case _:
+            return GatedCnnEncoderConfig(layers=layers, hidden_dim=hidden_dim, width=settings.width)
 
 
 def continued_model(start: Model, vocabulary: Vocabulary, *, cutoffs: tuple[int, ...] = (), seed: int) -> Model:

@@ -1,6 +1,6 @@
 """The loss of the biLM: each direction predicts the words that it has not read yet."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from polyseme.nn.softmax import FullSoftmax
 from polyseme.train.engine.job import BatchLoss
 from polyseme.train.lm.batches import Batch, RowBatch, SentenceBatch
 from polyseme.train.lm.text_store import BEGIN, END, TextStore
+
+LayerState: TypeAlias = Any
+"""What an encoder's layer remembers: tensors, nested as the encoder likes."""
 
 
 class Objective:
@@ -35,7 +38,7 @@ class Objective:
         self.store = store
         self.dropout = dropout
         self.device = device
-        self.carried: dict[int, list[Any]] = {}
+        self.carried: dict[int, list[LayerState]] = {}
         """The state of each layer's two directions after the last batch of each slot."""
 
     def __call__(self, batch: Batch, negatives: Negatives | None) -> BatchLoss:
@@ -95,7 +98,7 @@ class Objective:
         sizes = (batch.ahead.shape[0],) * batch.ahead.shape[1]
         tokens = self._encode(batch.ahead.T.ravel(), batch.back.T.ravel())  # time-major is the packed order of rows
         ahead_rows, back_rows = tokens
-        after: list[Any] = []
+        after: list[LayerState] = []
         for number, states in enumerate(self.carried.get(batch.slot, [(None, None)] * encoder.layers)):
             outputs, finals = encoder.run_layer(number, (ahead_rows, back_rows), sizes, states)
             if number and encoder.skip_connections:
@@ -111,6 +114,6 @@ class Objective:
         return states, self._outputs(words)
 
 
-def _cut(state: Any) -> Any:
+def _cut(state: LayerState) -> LayerState:
     """A layer's state without its graph."""
     return state.detach() if isinstance(state, Tensor) else tuple(part.detach() for part in state)

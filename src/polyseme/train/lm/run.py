@@ -53,7 +53,7 @@ def train(
         start: A model to start from, of any known format, as `polyseme.load` takes it.
         resume: Continue where an interrupted run of the same configuration stopped.
         watcher: Is told how it goes; by default a bar in a notebook, elsewhere nothing.
-        settings: Any of `polyseme.train.lm.settings.LmSettings`.
+        settings: Those of `polyseme.train.lm.settings.LmSettings`.
 
     Example:
         >>> outcome = train("novel.txt", "novel-model", preset="tiny", tokenize="en", epochs=1)
