@@ -87,7 +87,10 @@ def test_a_folder_appears_when_it_is_filled(tmp_path: Path) -> None:
 
 def test_a_folder_that_exists_or_has_no_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    with pytest.raises(InputError, match=r"model: exists already; give a new name"), whole_folder(tmp_path / "model"):
+    with (
+        pytest.raises(InputError, match=r"model: exists already; give the name of a new folder"),
+        whole_folder(tmp_path / "model"),
+    ):
         pass
     with (
         pytest.raises(InputError, match=r"no such folder to write model into"),

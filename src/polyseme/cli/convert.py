@@ -49,6 +49,7 @@ def convert(
             },
         )
         return
+    from polyseme.files.lock import locked
     from polyseme.formats import bilm_hdf5, native
     from polyseme.formats.detect import open_any
     from polyseme.models.model import Model
@@ -59,20 +60,23 @@ def convert(
             raise InputError(f"{model}: word vectors cannot be written as the HDF5 weights of a biLM; leave out --to")
         _convert_vectors(Path(model), output, {"--weights": weights != "float32"})
         return
-    if to == "native":
-        native.write(opened, output, storage=weights)
-    elif weights == "float32":
-        bilm_hdf5.write(opened, output)
-    else:
+    if to == "hdf5" and weights != "float32":
         raise InputError(f"HDF5 weights are float32, not {weights}; leave out --weights, or --to hdf5")
+    with locked(output):
+        if to == "native":
+            native.write(opened, output, storage=weights)
+        else:
+            bilm_hdf5.write(opened, output)
     typer.echo(f"{output}: written from {opened.config.source}", err=True)
 
 
 def _convert_vectors(path: Path, output: Path, models_only: Mapping[str, object]) -> None:
+    from polyseme.files.lock import locked
     from polyseme.formats import word_vectors
 
     if given := [name for name, value in models_only.items() if value]:
         raise InputError(f"word vectors have no {' and no '.join(given)}; leave it out, or --to vectors")
     table = word_vectors.read(path)
-    word_vectors.write(table, output)
+    with locked(output):
+        word_vectors.write(table, output)
     typer.echo(f"{output}: written, {len(table.words):,} words of {table.dim} numbers", err=True)

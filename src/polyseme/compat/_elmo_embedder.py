@@ -14,6 +14,7 @@ from torch import Tensor
 
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart, OutputError
+from polyseme.files.whole import whole_file
 from polyseme.text.batching import checked
 
 Vectors = NDArray[np.float32]
@@ -97,9 +98,8 @@ class ElmoEmbedder:
         sentences = [line.strip() for line in input_file]
         _check(sentences, as_keys=use_sentence_keys)
         target = Path(output_file_path)
-        working = target.with_name(f".{target.name}.writing")
         try:
-            with h5py.File(working, "w") as file:
+            with whole_file(target) as temporary, h5py.File(temporary, "w") as file:
                 vectors = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
                 for number, (sentence, layers) in enumerate(zip(sentences, vectors, strict=True)):
                     file.create_dataset(
@@ -108,11 +108,8 @@ class ElmoEmbedder:
                 if not forget_sentences and not use_sentence_keys:
                     index = json.dumps({sentence: str(number) for number, sentence in enumerate(sentences)})
                     file.create_dataset("sentence_to_index", (1,), dtype=h5py.string_dtype())[0] = index
-            working.replace(target)
         except OSError as error:
             raise OutputError(f"{target}: could not be written ({error}); nothing was left behind") from error
-        finally:
-            working.unlink(missing_ok=True)
 
 
 def _check(sentences: list[str], *, as_keys: bool) -> None:

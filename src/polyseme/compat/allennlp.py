@@ -14,6 +14,7 @@ from torch import Tensor
 from polyseme.compat._elmo_bilm import ElmoBiLm
 from polyseme.compat._elmo_embedder import ElmoEmbedder
 from polyseme.errors import InputError
+from polyseme.files.lock import locked
 from polyseme.formats import native
 from polyseme.formats.allennlp_state import State, join_scalar_parameters, rename_network
 from polyseme.formats.detect import open_model
@@ -178,7 +179,8 @@ class Elmo(elmo.Elmo):
         ``polyseme.load(folder)`` embeds with this biLM, and ``Elmo(folder)`` has its mixes again. The softmax is left
         out: it was trained for the biLM as it was before.
         """
-        native.write(self.as_model(), Path(folder))
+        with locked(Path(folder)):
+            native.write(self.as_model(), Path(folder))
 
     def _load_from_state_dict(
         self, state_dict: State, prefix: str, metadata: object, strict: bool, *lists: list[str]

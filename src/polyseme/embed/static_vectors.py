@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
+from polyseme.files.checksum import digest
+from polyseme.files.lock import locked
 from polyseme.formats import word_vectors
 from polyseme.models.model import ModelPath
 from polyseme.models.static import Vectors, WordVectors
@@ -92,7 +94,8 @@ class StaticVectors(VectorSource):
 
     def save(self, folder: str | Path) -> None:
         """Write the table as a new folder, whole or not at all."""
-        word_vectors.write(self.table, Path(folder))
+        with locked(Path(folder)):
+            word_vectors.write(self.table, Path(folder))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -147,12 +150,9 @@ class StaticVectors(VectorSource):
 
     @cached_property
     def _fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=8)
-        digest.update(f"{self.unknown} {self.case_backoff} {self.dim}\n".encode())
-        for word in self.words:
-            digest.update(word.encode("utf-8", "surrogatepass") + b"\n")
-        digest.update(np.ascontiguousarray(self.table.matrix, dtype="<f4").data)
-        return digest.hexdigest()
+        head = f"{self.unknown} {self.case_backoff} {self.dim}\n".encode()
+        words = (word.encode("utf-8", "surrogatepass") + b"\n" for word in self.words)
+        return digest([head, *words, np.ascontiguousarray(self.table.matrix, dtype="<f4").data])
 
     def _chosen(self, vectors: Vectors, layers: LayerChoice) -> Vectors:
         """The one layer (T, D) as it is asked for."""
@@ -177,9 +177,9 @@ class StaticVectors(VectorSource):
             return 0.0
         if self.unknown == "mean":
             return self.table.mean
-        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        seed = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         # RandomState rather than default_rng: numpy promises that its numbers never change.
-        draw = np.random.RandomState(np.frombuffer(digest, dtype="<u4"))
+        draw = np.random.RandomState(np.frombuffer(seed, dtype="<u4"))
         return (draw.standard_normal(self.dim) * self.table.scale).astype(np.float32)
 
 

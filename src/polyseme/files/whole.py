@@ -87,13 +87,13 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def check_new(path: Path) -> None:
-    """Refuse the name of an output that exists already, or whose folder does not exist.
+    """Refuse the name of a new folder that exists already, or that has no folder to be in.
 
     Raises:
         InputError: With what to do.
     """
     if not path.name or path.exists():  # "." and "/" have no name
-        raise InputError(f"{path}: exists already; give a new name")
+        raise InputError(f"{path}: exists already; give the name of a new folder")
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path.absolute().parent}: no such folder to write {path.name} into; create it first")
 

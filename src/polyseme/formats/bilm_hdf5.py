@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError, InputError
+from polyseme.files.whole import whole_folder
 from polyseme.formats.bilm_arrays import from_arrays, to_arrays
 from polyseme.formats.bilm_options import to_options
 from polyseme.formats.files import Files, check_unpacked
-from polyseme.formats.output import new_folder
 from polyseme.formats.weights import Weights
 from polyseme.models.config import CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.models.model import Model
@@ -98,7 +98,7 @@ def write(model: Model, folder: Path) -> None:
             f"{folder}: HDF5 readers add 1 to the forget bias, but this model adds {config.encoder.forget_bias}"
         )
     tensors = model.bilm.state_dict()
-    with new_folder(folder) as target:
+    with whole_folder(folder) as target:
         options = config.source_options or to_options(config, config.token_encoder, config.encoder)
         (target / "options.json").write_text(json.dumps(options, indent=1), encoding="utf-8")
         with h5py.File(target / "weights.hdf5", "w") as file:

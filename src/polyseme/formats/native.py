@@ -9,12 +9,11 @@ import safetensors.torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
-from polyseme.files.whole import whole_file
+from polyseme.files.whole import whole_file, whole_folder
 from polyseme.formats import mixes
 from polyseme.formats.assemble import assemble
 from polyseme.formats.choices import Storage
 from polyseme.formats.files import Files
-from polyseme.formats.output import new_folder
 from polyseme.formats.storage import compact, expand
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
 from polyseme.models.model import Model
@@ -60,7 +59,7 @@ def read(files: Files) -> Model:
 
 def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
     """Write a model into a new folder, its weights as they are or rounded."""
-    with new_folder(folder) as target:
+    with whole_folder(folder) as target:
         _write_json(target / CONFIG, model.bilm_config.model_dump(mode="json"), indent=2)
         write_weights(model, target / WEIGHTS, storage=storage)
         if model.vocabulary:

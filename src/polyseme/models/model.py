@@ -1,6 +1,6 @@
 """A model: a network, and what turns words into its ids."""
 
-import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 
 from polyseme.errors import InputError, MissingPart
+from polyseme.files.checksum import digest
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig
 from polyseme.models.network import Network
@@ -126,14 +127,16 @@ class Model:
 
     def fingerprint(self) -> str:
         """A short checksum of the network: equal ones give equal vectors, whatever file they came from."""
-        digest = hashlib.blake2b(digest_size=8)
-        digest.update(self.config.computation().encode())  # clips and other settings that are in no tensor
-        digest.update(self.indexer.tables().encode())
+        return digest(self._computed())
+
+    def _computed(self) -> Iterator[bytes | memoryview]:
+        """Everything that the vectors depend on, as bytes."""
+        yield self.config.computation().encode()  # clips and other settings that are in no tensor
+        yield self.indexer.tables().encode()
         for name, tensor in self.network.state_dict().items():
             if name.startswith("softmax."):
                 continue
             if name == _CHARACTERS and isinstance(self.indexer, ByteCharacters):
                 tensor = tensor[1:]  # no byte has id 0, and HDF5 files do not have its row
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().data)
-        return digest.hexdigest()
+            yield name.encode()
+            yield tensor.detach().cpu().contiguous().numpy().data

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError, MissingPart, OutputError
+from polyseme.files.whole import reason, whole_file
 from polyseme.plots.fonts import families, quiet
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -142,17 +143,14 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
         note = _note(path, missing) if missing and kind == "png" else None
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         yield Page(figure, title, note)
-        temporary = path.with_name(path.name + ".partial")
         try:
-            figure.savefig(temporary, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
-            if kind == "svg":
-                drawn = temporary.read_text(encoding="utf-8")
-                temporary.write_text(_NOT_XML.sub("\ufffd", drawn), encoding="utf-8")
-            temporary.replace(path)
+            with whole_file(path) as temporary:
+                figure.savefig(temporary, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
+                if kind == "svg":
+                    drawn = temporary.read_text(encoding="utf-8")
+                    temporary.write_text(_NOT_XML.sub("\ufffd", drawn), encoding="utf-8")
         except OSError as error:
-            raise OutputError(f"{path}: could not be written ({error.strerror or error})") from error
-        finally:
-            temporary.unlink(missing_ok=True)
+            raise OutputError(f"{path}: could not be written ({reason(error)})") from error
 
 
 def _note(path: Path, missing: set[str]) -> str:

@@ -1,9 +1,9 @@
 """Sentences in memory, where a corpus is expected."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from polyseme.files.checksum import digest
 from polyseme.text.batching import checked
 from polyseme.text.corpus import Corpus
 from polyseme.text.lines import Repairs
@@ -45,8 +45,7 @@ class HeldSentences(Corpus):
 
     def facts(self) -> list[list[str | int]]:
         """Their number and a digest."""
-        digest = hashlib.blake2b(json.dumps(self._held).encode(), digest_size=8).hexdigest()
-        return [[digest, len(self._held)]]
+        return [[digest([json.dumps(self._held).encode()]), len(self._held)]]
 
     def check_resumable(self) -> None:
         """A digest tells whether they are the same."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.errors import FormatError, InputError
+from polyseme.files.whole import whole_folder
 from polyseme.formats.files import Files
-from polyseme.formats.output import new_folder
 from polyseme.models.static import Vectors, WordVectors
 
 KIND = "polyseme word vectors"
@@ -91,7 +91,7 @@ def write(vectors: WordVectors, path: Path) -> None:
         "duplicates": vectors.duplicates,
         "repaired": vectors.repaired,
     }
-    with new_folder(path) as target:
+    with whole_folder(path) as target:
         (target / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         (target / WORDS).write_text("".join(f"{word}\n" for word in vectors.words), encoding="utf-8", newline="\n")
         np.save(target / MATRIX, vectors.matrix.astype("<f4", order="C", copy=False))
