@@ -24,8 +24,8 @@ from polyseme.text.corpus import Corpus
 TWO = GOLDEN / "allennlp" / "two_layers"
 COUNT = 1200
 
-# Small parts, so that a short run has many; handlers as in a terminal, whatever this process was started with. With a
-# file to wait for, the run does not end before that is there.
+# Small parts, so that a short run has many; handlers as in a terminal, whatever this process was started with. Before
+# sentence 1000 the run waits for a file, so that it cannot end before it is meant to, however slow the machine is.
 SCRIPT = """
 import os, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,12 +33,12 @@ signal.signal(signal.SIGTERM, signal.SIG_DFL)
 from polyseme.embed.writers import opening
 opening.open_writer.__kwdefaults__["part_bytes"] = 1 << 15
 from polyseme.embed.writers.writer import VectorWriter
-join = VectorWriter._join
-def wait_and_join(self):
-    while (wanted := os.environ.get("WAIT_FOR")) and not os.path.exists(wanted):
+write = VectorWriter.write
+def wait_and_write(self, record):
+    while self.stored + len(self._buffer) == 1000 and not os.path.exists(os.environ["WAIT_FOR"]):
         time.sleep(0.01)
-    join(self)
-VectorWriter._join = wait_and_join
+    write(self, record)
+VectorWriter.write = wait_and_write
 from polyseme.cli.main import main
 main()
 """
@@ -55,9 +55,9 @@ def arguments(text: Path, output: Path) -> list[str]:
     return ["embed", str(text), "-m", str(TWO), "-o", str(output), "--layers", "top", "--batch-tokens", "128"]
 
 
-def start(text: Path, output: Path, *options: str, wait_for: Path | None = None) -> "subprocess.Popen[str]":
+def start(text: Path, output: Path, *options: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", SCRIPT, *arguments(text, output), *options]
-    environment = {**os.environ, "WAIT_FOR": str(wait_for or "")}
+    environment = {**os.environ, "WAIT_FOR": str(output.with_name("go"))}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
@@ -108,6 +108,7 @@ def test_a_signal_stores_what_is_done(
     with start(text, output) as process:
         wait_for_parts(process, output, 2)
         process.send_signal(number)
+        (tmp_path / "go").touch()
         _, messages = process.communicate()
     assert process.returncode == 128 + number
     match = re.fullmatch(
@@ -132,7 +133,7 @@ def test_of_two_processes_one_is_refused_and_the_other_is_complete(
 ) -> None:
     """Both start at once; neither can end before the other has tried."""
     output, go = tmp_path / f"out{suffix}", tmp_path / "go"
-    both = [start(text, output, *(["--resume"] if resume else []), wait_for=go) for _ in range(2)]
+    both = [start(text, output, *(["--resume"] if resume else [])) for _ in range(2)]
     while all(process.poll() is None for process in both):
         time.sleep(0.01)
     go.touch()
