@@ -10,6 +10,7 @@ import torch
 from benchmarks.process import serve
 from polyseme.embed.embedder import Embedder
 from polyseme.formats.detect import open_model
+from polyseme.models.bilm import BiLM
 from polyseme.nn.backend import available
 from polyseme.nn.kernels.packed import Precision
 from polyseme.text.corpus import Corpus
@@ -57,6 +58,7 @@ class Polyseme:
         self.embedder = Embedder(self.model, precision=self.precision)
         self.embedder.embed(WARM_UP)
         bilm = self.embedder._network
+        assert isinstance(bilm, BiLM)
         seconds = {"token encoder": 0.0, "LSTMs": 0.0}
         began = dict(seconds)
         for name, module in zip(seconds, (bilm.token_encoder, bilm.encoder), strict=True):

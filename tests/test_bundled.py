@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import polyseme
 from benchmarks import senses
 from polyseme.cli import demo
+from polyseme.embed.load import load_embedder
 from polyseme.formats.detect import BUNDLED, bundled_names, open_model
 from polyseme.text.marked import marked
 
@@ -28,7 +28,7 @@ def test_every_file_is_as_it_was_made() -> None:
 @pytest.mark.parametrize("name", NAMES)
 class TestModel:
     def test_senses_are_told_apart_as_the_card_says(self, name: str) -> None:
-        sets, embedder = senses.read_sets(senses.language_of(name)), polyseme.load(name)
+        sets, embedder = senses.read_sets(senses.language_of(name)), load_embedder(name)
         sentences, hard = (senses.measure(embedder, pairs) for pairs in sets.values())
         card = (BUNDLED / name / "README.md").read_text(encoding="utf-8")
         said = re.findall(r"^\| (\w+) \| (\d\.\d{3}) \| \d\.\d{3} to ", card, re.MULTILINE)
@@ -41,7 +41,7 @@ class TestModel:
         assert sentences[-2].low > 0.55
 
     def test_it_predicts_and_fills_gaps(self, name: str) -> None:
-        embedder = polyseme.load(name)
+        embedder = load_embedder(name)
         known, rare = {
             "english-small": (["the", "king", "of", "England"], ["of", "England", "the", "king"]),
             "chinese-small": (["我", "不", "知道", "。"], ["。", "知道", "不", "我"]),

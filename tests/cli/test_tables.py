@@ -8,9 +8,10 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import refused
+from conftest import Command, refused
 
 from polyseme.cli import tables
+from polyseme.files.whole import JSON
 
 
 def test_the_examples_in_the_docstrings() -> None:
@@ -19,7 +20,7 @@ def test_the_examples_in_the_docstrings() -> None:
     assert not result.failed
 
 
-def test_chinese_words_leave_their_numbers_in_line(run, tmp_path: Path) -> None:
+def test_chinese_words_leave_their_numbers_in_line(run: Command, tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("曹操 1 0.5\n司马懿 1 0.4\nplay 1 0.25\n荆 -1 0.2\n", encoding="utf-8")
     given = ("similar", "曹操", "--vectors", tmp_path / "vectors.txt")
     words = [one["word"] for one in json.loads(run(*given, "--json").out)["results"]]
@@ -31,7 +32,7 @@ def test_chinese_words_leave_their_numbers_in_line(run, tmp_path: Path) -> None:
 
 
 def test_one_set_of_values_in_three_forms(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
+    rows: list[dict[str, JSON]] = [
         {"word": 'a "b", c', "score": 1 / 3, "known": True, "tokens": ["x", "y"], "more": {"hidden": 1}},
         {"word": "曹操", "score": math.inf, "known": False, "tokens": [], "more": None},
     ]
@@ -49,7 +50,7 @@ def test_one_set_of_values_in_three_forms(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == 'word         of it\na "b", c      0.33\n曹操           inf\n'
 
 
-def test_two_forms_at_once(run, tmp_path: Path) -> None:
+def test_two_forms_at_once(run: Command, tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("bank 1 0.5\nriver 1 0.4\n", encoding="utf-8")
     given = ("similar", "bank", "--vectors", tmp_path / "vectors.txt")
     refused(run(*given, "--json", "--csv"), "--json and --csv are two forms of the same results; give one of them")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from conftest import Command
 from tiny import tiny_model
 
 from polyseme.formats import native
@@ -30,7 +31,7 @@ def text(tmp_path: Path) -> Path:
 def model(tmp_path: Path) -> Path:
     """A model that records how its text was cut."""
     made = tiny_model()
-    native.write(replace(made, config=made.config.model_copy(update={"tokenize": "en"})), tmp_path / "model")
+    native.write(replace(made, config=made.bilm_config.model_copy(update={"tokenize": "en"})), tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -45,7 +46,7 @@ def commands(model: Path, text: Path, *options: object) -> list[tuple[object, ..
     ]
 
 
-def test_every_command_says_how_it_cuts_text(run, model: Path, text: Path) -> None:
+def test_every_command_says_how_it_cuts_text(run: Command, model: Path, text: Path) -> None:
     for command in commands(model, text):
         assert [line for line in run(*command).err.splitlines() if "cut by" in line] == [FOLLOWED], command[0]
     other = (*commands(model, text, "--tokenize", "char"), ("substitutes", model, "a [bank]", "--tokenize", "char"))
@@ -55,7 +56,7 @@ def test_every_command_says_how_it_cuts_text(run, model: Path, text: Path) -> No
     assert run("substitutes", model, "It's a [bank].").err == ""
 
 
-def test_tokens_are_those_of_the_model_s_text(run, model: Path, text: Path, tmp_path: Path) -> None:
+def test_tokens_are_those_of_the_model_s_text(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     def found(source: Path, *options: object) -> list[str]:
         place = tmp_path / "out.parquet"
         run("embed", source, "-m", model, "-o", place, "--layers", "top", "--overwrite", *options)
@@ -69,13 +70,13 @@ def test_tokens_are_those_of_the_model_s_text(run, model: Path, text: Path, tmp_
     assert "cut by" not in run("score", model, tmp_path / "a.conllu").err
 
 
-def test_text_that_looks_cut_already(run, model: Path, text: Path) -> None:
+def test_text_that_looks_cut_already(run: Command, model: Path, text: Path) -> None:
     text.write_text(CUT)
     told = f"{FOLLOWED}; it looks cut already, and --tokenize none would keep its tokens\n"
     assert run("score", model, text).err == told
 
 
-def test_a_model_that_records_nothing_warns_of_raw_text_once(run, text: Path, tmp_path: Path) -> None:
+def test_a_model_that_records_nothing_warns_of_raw_text_once(run: Command, text: Path, tmp_path: Path) -> None:
     native.write(tiny_model(), tmp_path / "published")
     for command in commands(tmp_path / "published", text):
         told = run(*command).err
@@ -98,14 +99,14 @@ def test_a_model_that_records_nothing_warns_of_raw_text_once(run, text: Path, tm
     ],
 )
 def test_a_new_model_goes_by_the_look_of_its_text(
-    run, text: Path, tmp_path: Path, content: str, tokenize: str | None, note: str
+    run: Command, text: Path, tmp_path: Path, content: str, tokenize: str | None, note: str
 ) -> None:
     text.write_text(content * 40, encoding="utf-8")
     assert note in run("train", text, "-o", tmp_path / "model", *MINI).err
     assert json.loads((tmp_path / "model/config.json").read_text())["tokenize"] == tokenize
 
 
-def test_further_training_follows_the_model(run, text: Path, tmp_path: Path) -> None:
+def test_further_training_follows_the_model(run: Command, text: Path, tmp_path: Path) -> None:
     text.write_text("他在银行买了一本书。天黑了，我们走吧。\n" * 40, encoding="utf-8")
     run("train", text, "-o", tmp_path / "first", "--tokenize", "char", *MINI)
     done = run("train", text, "-o", tmp_path / "second", "--from", tmp_path / "first", "--epochs", 1)

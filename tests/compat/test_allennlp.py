@@ -132,7 +132,7 @@ def test_gradients_agree(reference: dict[str, Any]) -> None:
     elmo = build(reference, requires_grad=True)
     loss = elmo(batch_to_ids(batches()[0]))["elmo_representations"][0].square().sum()
     loss.backward()
-    config = open_model(FILES).config
+    config = open_model(FILES).bilm_config
     assert isinstance(config.token_encoder, CharacterEncoderConfig)
     gradients = {
         name: parameter.grad

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tiny import tiny_model, tiny_word_model
 
 import polyseme
-from polyseme import Elmo, batch_to_ids
+from polyseme import Elmo, ScalarMix, batch_to_ids
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import native
 from polyseme.formats.detect import open_model
@@ -22,6 +22,13 @@ from polyseme.formats.detect import open_model
 BYTES = GOLDEN / "allennlp" / "two_layers"
 MANY = GOLDEN / "many_langs"
 MANY_SENTENCES: list[list[str]] = json.loads((MANY / "sentences.json").read_text(encoding="utf-8"))
+
+
+def mix(elmo: Elmo, number: int) -> ScalarMix:
+    """The mix of an output, by the name it has among the submodules."""
+    found = elmo.get_submodule(f"scalar_mix_{number}")
+    assert isinstance(found, ScalarMix)
+    return found
 
 
 @pytest.mark.parametrize("name", ["words_and_characters", "characters"])
@@ -122,8 +129,8 @@ def test_fine_tuned_saved_and_loaded_by_another_process(source: Path, tmp_path: 
 def test_the_folder_is_a_whole_model(tmp_path: Path) -> None:
     model = tiny_model()
     elmo = Elmo(model, None, 2)
-    elmo.scalar_mix_1.weights.data.copy_(torch.tensor([0.5, -1.0, 2.0]))
-    elmo.scalar_mix_1.gamma.data.fill_(3.0)
+    mix(elmo, 1).weights.data.copy_(torch.tensor([0.5, -1.0, 2.0]))
+    mix(elmo, 1).gamma.data.fill_(3.0)
     elmo.save(tmp_path / "first")
     again = open_model(tmp_path / "first")
     assert again.fingerprint() == model.fingerprint()
@@ -131,12 +138,12 @@ def test_the_folder_is_a_whole_model(tmp_path: Path) -> None:
     assert [mix.weights.tolist() for mix in again.mixes] == [[0.0, 0.0, 0.0], [0.5, -1.0, 2.0]]
     assert [mix.gamma.item() for mix in again.mixes] == [1.0, 3.0]
     native.write(again, tmp_path / "second")  # converting keeps the mixes
-    assert Elmo(tmp_path / "second").scalar_mix_1.weights.tolist() == [0.5, -1.0, 2.0]
+    assert mix(Elmo(tmp_path / "second"), 1).weights.tolist() == [0.5, -1.0, 2.0]
     mixed = polyseme.load(tmp_path / "second").embed([["the", "bank"]], layers=again.mixes[1])[0]
     output = Elmo(tmp_path / "second", dropout=0)(batch_to_ids([["the", "bank"]]))["elmo_representations"][1][0]
     np.testing.assert_allclose(mixed, output.detach(), atol=1e-5, rtol=0)
     fixed = Elmo(tmp_path / "second", num_output_representations=1, scalar_mix_parameters=[1.0, 2.0, 3.0])
-    assert fixed.scalar_mix_0.weights.tolist() == [1.0, 2.0, 3.0]
+    assert mix(fixed, 0).weights.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(InputError, match=r"second: 2 mixes were saved with it, but num_output_representations is 1"):
         Elmo(tmp_path / "second", None, 1)
     with pytest.raises(InputError, match=r"first: exists already; give the name of a new folder"):

@@ -115,7 +115,9 @@ def test_what_programs_look_at(tmp_path: Path) -> None:
     embedder = Embedder(str(FOLDER / "characters"))
     assert embedder.model_dir == str(FOLDER / "characters")
     assert embedder.batch_size == 64
-    assert embedder.config["encoder"]["projection_dim"] == 6
+    encoder = embedder.config["encoder"]
+    assert isinstance(encoder, dict)
+    assert encoder["projection_dim"] == 6
 
 
 @pytest.mark.parametrize("stateful", [False, True])

@@ -12,7 +12,7 @@ import pytest
 from conftest import GOLDEN, arrays
 
 from polyseme.compat.simple_elmo import ElmoModel
-from polyseme.embed.load import load
+from polyseme.embed.load import load, load_embedder
 from polyseme.errors import InputError, MissingPart
 
 CHECKPOINT = GOLDEN / "tf_checkpoint" / "model"
@@ -122,7 +122,7 @@ def test_substitutes_are_what_tensorflows_layers_and_softmax_predict(
 def test_substitutes_take_tokens_too_and_many_of_them(model: ElmoModel) -> None:
     long = ["the", "river", "bank"] * 30  # more places than meet the vocabulary at once
     assert model.get_elmo_substitutes([long]) == model.get_elmo_substitutes([" ".join(long)])
-    embedder = load(CHECKPOINT)
+    embedder = load_embedder(CHECKPOINT)
     found = model.get_elmo_substitutes([long], topn=17)[0]
     for position in (0, 31, 32, 89):
         by_word = {substitute.word: substitute for substitute in embedder.substitutes(long, position, k=17)}

@@ -15,9 +15,10 @@ import polyseme
 from polyseme import Embedder, ScalarMix
 from polyseme.embed.layers import LayerChoice
 from polyseme.errors import InputError
+from polyseme.formats.detect import open_model
 from polyseme.models.model import Model
 
-MODEL = polyseme.load(GOLDEN / "allennlp" / "two_layers").model
+MODEL = open_model(GOLDEN / "allennlp" / "two_layers")
 SENTENCES = [sentence for batch in batches() for sentence in batch]
 token = st.text(max_size=12) | st.sampled_from(["bank", "<S>", "\u3000", "", "漢字", "x" * 80, "👩‍👩‍👧"])
 sentences = st.lists(st.lists(token, max_size=12), max_size=12)

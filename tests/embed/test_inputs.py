@@ -18,7 +18,7 @@ SENTENCES = [["It", "'s", "a", "river", "."], ["The", "bank", "of", "the", "rive
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     model = tiny_model()
-    return Embedder(replace(model, config=model.config.model_copy(update={"tokenize": "en"})))
+    return Embedder(replace(model, config=model.bilm_config.model_copy(update={"tokenize": "en"})))
 
 
 def same(found: object, expected: object) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,6 @@ from writer_cases import SUFFIXES, read
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.job import embed_corpus
 from polyseme.embed.writers import VectorWriter
-from polyseme.embed.writers.writer import time as writer_time
 from polyseme.errors import FormatError, InputError, Interrupted, OutputError
 from polyseme.files.work_folder import WorkFolder
 from polyseme.nn.scalar_mix import ScalarMix
@@ -213,7 +213,7 @@ def test_work_is_stored_by_time_before_the_source_computes_again(
 ) -> None:
     now, stored = [0.0], []
     path = tmp_path / f"out{suffix}"
-    monkeypatch.setattr(writer_time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
 
     class Slow(Embedder):
         """Computes five sentences in 20 seconds and reads one ahead, as an embedder does."""

@@ -3,12 +3,14 @@
 import gzip
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from conftest import GOLDEN, refused
+from conftest import GOLDEN, Command, refused
 from tiny import tiny_model
 
 import polyseme
@@ -71,7 +73,7 @@ class TestLoad:
             ({"device": "cuda:1"}, "so device 'cuda:1' has no meaning; leave it out"),
         ],
     )
-    def test_options_of_models_are_refused(self, options: dict[str, object], message: str, glove: Path) -> None:
+    def test_options_of_models_are_refused(self, options: dict[str, Any], message: str, glove: Path) -> None:
         with pytest.raises(InputError, match=r"glove\.txt: static word vectors are looked up in a table.*" + message):
             polyseme.load(glove, **options)
 
@@ -153,7 +155,7 @@ class TestLayers:
         for source in (polyseme.load(glove), polyseme.Embedder(tiny_model(), batch_tokens=3)):
             read: list[int] = []
 
-            def items(read: list[int] = read) -> object:
+            def items(read: list[int] = read) -> Iterator[int]:
                 for number in range(len(SENTENCES)):
                     read.append(number)
                     yield number
@@ -214,7 +216,7 @@ class TestUse:
 
 
 class TestCommands:
-    def test_embed_to_a_file(self, run, glove: Path, tmp_path: Path) -> None:
+    def test_embed_to_a_file(self, run: Command, glove: Path, tmp_path: Path) -> None:
         (tmp_path / "text.txt").write_text("The bank of the river\nThe bank lent money\n", encoding="utf-8")
         for layers, shape in (("all", (1, 5, 8)), ("top", (5, 8))):
             output = tmp_path / f"{layers}.npz"
@@ -228,19 +230,24 @@ class TestCommands:
         refused(run("embed", tmp_path / "text.txt", *bad, "--precision", "int8"), message)
         refused(run("embed", tmp_path / "text.txt", *bad, "--stateful"), "so stateful has no meaning")
 
-    def test_index_nearest_and_similar(self, run, glove: Path, tmp_path: Path) -> None:
+    def test_index_nearest_and_similar(self, run: Command, glove: Path, tmp_path: Path) -> None:
         pytest.importorskip("faiss")
         (tmp_path / "text.txt").write_text("The bank of the river\nThe bank lent money\n", encoding="utf-8")
         assert run("index", tmp_path / "text.txt", "-m", glove, "-o", tmp_path / "index").code == 0
         lines = run("nearest", tmp_path / "index", "my [bank]", "-k", 2).out.splitlines()
         assert {line.split("  ")[1] for line in lines} == {"The [bank] of the river", "The [bank] lent money"}
-        found = json.loads(run("similar", "bank", "-m", glove, "--json").out)
+        found = json.loads(run("similar", "bank", "-m", glove, "--json").out)["results"]
         nearest = StaticVectors.load(glove).nearest("bank")
-        assert found["static"] == [[word, pytest.approx(cosine)] for word, cosine in nearest]
+        assert {one["source"] for one in found} == {"static"}
+        assert [(one["word"], one["similarity"]) for one in found] == [
+            (word, pytest.approx(near)) for word, near in nearest
+        ]
 
-    def test_info_and_convert(self, run, glove: Path, tmp_path: Path) -> None:
+    def test_info_and_convert(self, run: Command, glove: Path, tmp_path: Path) -> None:
         described = json.loads(run("info", glove, "--json").out)
         assert described == {
+            "command": "info",
+            "model": str(glove),
             "format": "GloVe text",
             "words": 6,
             "layers": 1,
@@ -256,7 +263,7 @@ class TestCommands:
         refused(run("convert", glove, tmp_path / "no", "--to", "hdf5"), "word vectors cannot be written as the HDF5")
         refused(run("convert", glove, tmp_path / "no", "--weights", "int8"), "word vectors have no --weights")
 
-    def test_commands_that_need_a_model(self, run, glove: Path, tmp_path: Path) -> None:
+    def test_commands_that_need_a_model(self, run: Command, glove: Path, tmp_path: Path) -> None:
         (tmp_path / "text.txt").write_text("The bank\n", encoding="utf-8")
         message = "static word vectors (GloVe text), but a model that reads words in context is needed here"
         refused(run("score", glove, tmp_path / "text.txt"), message)
@@ -276,7 +283,7 @@ def test_embedder_and_static_vectors_pool_alike() -> None:
     layer_zero = np.concatenate(embedder.embed([[word] for word in words], layers=0))
     static = StaticVectors(WordVectors(words, layer_zero), case_backoff=False)
     for pool in ("mean", "max"):
-        one = embedder.embed_sentences(SENTENCES, layers=0, pool=pool)  # type: ignore[arg-type]
-        two = static.embed_sentences(SENTENCES, pool=pool)  # type: ignore[arg-type]
+        one = embedder.embed_sentences(SENTENCES, layers=0, pool=pool)
+        two = static.embed_sentences(SENTENCES, pool=pool)
         np.testing.assert_allclose(one, two, atol=1e-6)
     assert torch.is_grad_enabled()

@@ -244,7 +244,7 @@ def test_parts_without_a_readable_record_are_refused(tmp_path: Path, content: st
 
 
 def test_a_name_that_is_not_unicode_is_kept(tmp_path: Path) -> None:
-    settings = {"text": [os.fsdecode(b"caf\xe9.txt"), "漢字.txt"]}
+    settings: dict[str, JSON] = {"text": [os.fsdecode(b"caf\xe9.txt"), "漢字.txt"]}
     write_until_stopped(open_writer(tmp_path / "out.npz", settings=settings), 2)
     with open_writer(tmp_path / "out.npz", settings=settings, resume=True) as writer:
         assert writer.done == 2
@@ -302,9 +302,9 @@ def test_blank_sentences_alone_are_not_kept(tmp_path: Path) -> None:
 
 def test_of_many_files_the_one_that_changed_is_named(tmp_path: Path) -> None:
     out = tmp_path / "out.npz"
-    files: list[list[JSON]] = [[f"corpus/file-{number}.txt", number] for number in range(300)]
+    files: list[JSON] = [[f"corpus/file-{number}.txt", number] for number in range(300)]
     write_until_stopped(open_writer(out, settings={"text": files}), 2)
-    changed: list[list[JSON]] = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
+    changed: list[JSON] = [*files[:200], ["corpus/file-200.txt", 7], *files[201:]]
     with pytest.raises(InputError) as caught:
         open_writer(out, settings={"text": changed}, resume=True)
     assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] here' in str(

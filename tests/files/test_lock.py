@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from polyseme.errors import InputError, OutputError
-from polyseme.files import lock
 from polyseme.files.lock import locked
 
 HOLD = """
@@ -101,6 +101,6 @@ def test_a_process_that_has_just_taken_the_lock_is_named(tmp_path: Path, monkeyp
     with locked(output):
         signed = (tmp_path / "out.lock").read_bytes()
         (tmp_path / "out.lock").write_bytes(b"")
-        monkeypatch.setattr(lock.time, "sleep", lambda _: (tmp_path / "out.lock").write_bytes(signed))
+        monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "out.lock").write_bytes(signed))
         with pytest.raises(OutputError, match=f"process {os.getpid()}"), locked(output):
             pass

@@ -16,6 +16,7 @@ from conftest import GOLDEN, arrays, batches
 from tiny import WORDS, tiny_model, tiny_word_model
 
 import polyseme
+from polyseme.embed.load import load_embedder
 from polyseme.errors import FormatError, InputError, MissingPart
 from polyseme.formats import bilm_hdf5, files, native
 from polyseme.formats.detect import open_model
@@ -65,7 +66,7 @@ def test_every_layer_agrees_with_allennlp(variant: str) -> None:
 
 
 def test_forgetting_the_state_begins_anew() -> None:
-    embedder = polyseme.load(TWO, stateful=True)
+    embedder = load_embedder(TWO, stateful=True)
     first, second = embedder.embed(batches()[0]), embedder.embed(batches()[0])
     assert not np.allclose(first[0], second[0])
     embedder.forget_state()
@@ -77,7 +78,7 @@ def test_agrees_with_tensorflow(tmp_path: Path) -> None:
     folder = GOLDEN / "allennlp_fixture"
     weights = tmp_path / "weights.hdf5"
     weights.write_bytes(lzma.decompress((folder / "weights.hdf5.xz").read_bytes()))
-    embedder = polyseme.load((folder / "options.json", weights), stateful=True)
+    embedder = load_embedder((folder / "options.json", weights), stateful=True)
     reference = arrays("allennlp_fixture/expected.npz")
     for number, batch in enumerate(json.loads((folder / "sentences.json").read_text(encoding="utf-8"))):
         for row, vectors in enumerate(embedder.embed(batch, layers="top")):
@@ -186,12 +187,12 @@ def test_the_softmax_apart(tmp_path: Path) -> None:
         shutil.move(out / name, apart / name)
     sentence = [["the", "river", "bank"]]
     with pytest.raises(MissingPart, match="has no softmax, so it cannot say how likely a word is"):
-        polyseme.load(out).score(sentence)
+        load_embedder(out).score(sentence)
     pair = (out / "options.json", out / "weights.hdf5")
     with pytest.raises(MissingPart, match="has no vocabulary"):
-        polyseme.load(pair, softmax=apart / "softmax.hdf5").score(sentence)
+        load_embedder(pair, softmax=apart / "softmax.hdf5").score(sentence)
     for path in (pair, out):
-        embedder = polyseme.load(path, softmax=apart / "softmax.hdf5", vocabulary=apart / "vocab.txt")
+        embedder = load_embedder(path, softmax=apart / "softmax.hdf5", vocabulary=apart / "vocab.txt")
         assert embedder.score(sentence)[0].shape == (3, 2)
     with pytest.raises(FormatError, match=r"no softmax/W; expected a softmax file"):
         polyseme.load(pair, softmax=out / "weights.hdf5")
@@ -204,10 +205,10 @@ def test_a_vocabulary_packed_with_gzip(tmp_path: Path) -> None:
     bilm_hdf5.write(tiny_model(), tmp_path / "out")
     plain, packed = tmp_path / "out/vocab.txt", tmp_path / "out/vocab.txt.gz"
     content = gzip.compress(plain.read_bytes())
-    expected = polyseme.load(tmp_path / "out").score([["the", "bank"]])
+    expected = load_embedder(tmp_path / "out").score([["the", "bank"]])
     plain.unlink()
     packed.write_bytes(content)
-    np.testing.assert_array_equal(polyseme.load(tmp_path / "out").score([["the", "bank"]]), expected)
+    np.testing.assert_array_equal(load_embedder(tmp_path / "out").score([["the", "bank"]]), expected)
     packed.write_bytes(content[:-9])
     with pytest.raises(FormatError, match=r"vocab.txt.gz: a damaged gzip file .*; fetch it again"):
         polyseme.load(tmp_path / "out")
@@ -246,7 +247,7 @@ def test_one_layer_and_projections_left_out(tmp_path: Path) -> None:
 
 def test_words_as_input(tmp_path: Path) -> None:
     """A token-input file gives what the character file gives for words in its vocabulary."""
-    characters = polyseme.load(TWO)
+    characters = load_embedder(TWO)
     words = ["<S>", "</S>", "<UNK>", "The", "river", "bank"]
     model = characters.model
     with torch.no_grad():

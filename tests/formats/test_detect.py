@@ -11,6 +11,7 @@ from conftest import GOLDEN, arrays
 from tiny import tiny_model
 
 import polyseme
+from polyseme.embed.load import load_embedder
 from polyseme.errors import FormatError, InputError
 from polyseme.formats import detect, native
 from polyseme.formats.detect import open_model
@@ -37,7 +38,7 @@ def test_a_zip_is_opened_in_place(compression: int, inside: str, tmp_path: Path,
         archive.write(OPTIONS, inside + "options.json")
         archive.writestr(inside + "vocab.txt", "<S>\n</S>\n<UNK>\nbank\n")
         archive.writestr(inside + "meta.json", '{"language": "und"}')
-    embedder = polyseme.load(path)
+    embedder = load_embedder(path)
     np.testing.assert_array_equal(embedder.embed(SENTENCE)[0], expected)
     assert embedder.model.vocabulary is not None
     assert [entry.name for entry in tmp_path.iterdir()] == ["204.zip"]
@@ -69,7 +70,7 @@ def test_names_do_not_matter_but_contents_do(tmp_path: Path, expected: np.ndarra
 def test_a_tensorflow_checkpoint(path: Path) -> None:
     """Layers and both directions' log-probabilities as TensorFlow computed them."""
     reference = arrays("tf_checkpoint/expected.npz")
-    embedder = polyseme.load(path)
+    embedder = load_embedder(path)
     for number in range(3):
         tokens = [str(token) for token in reference[f"sentence_{number}/tokens"]]
         layers = reference[f"sentence_{number}/layers"][:, 1:-1]
@@ -100,7 +101,7 @@ def test_of_several_weights_the_one_named(tmp_path: Path) -> None:
 def test_a_bundled_model_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     native.write(tiny_model(), tmp_path / "martian-small")
     monkeypatch.setattr(detect, "BUNDLED", tmp_path)
-    assert polyseme.load("martian-small").model.fingerprint() == tiny_model().fingerprint()
+    assert polyseme.load("martian-small").fingerprint() == tiny_model().fingerprint()
     with pytest.raises(InputError, match=r"no model of that name is bundled \(there are: martian-small\)"):
         polyseme.load("other-small")
     with pytest.raises(InputError, match=r"elsewhere/martian-small: no such file or folder"):

@@ -221,8 +221,8 @@ def test_the_public_default_reads_a_model_of_its_shapes(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     opened = open_model(tmp_path)
     assert opened.bilm.dim == 1024
-    assert isinstance(opened.config.token_encoder, CharacterEncoderConfig)
-    assert opened.config.token_encoder.max_characters == 50
+    assert isinstance(opened.bilm_config.token_encoder, CharacterEncoderConfig)
+    assert opened.bilm_config.token_encoder.max_characters == 50
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def test_bfloat16_is_torchs() -> None:
 
 def test_a_compact_model_is_small_and_nearly_the_same(tmp_path: Path) -> None:
     model = tiny_model()
-    encoder = model.config.encoder.model_copy(update={"hidden_dim": 200})
-    config = model.config.model_copy(update={"projection_dim": 100, "encoder": encoder})
+    encoder = model.bilm_config.encoder.model_copy(update={"hidden_dim": 200})
+    config = model.bilm_config.model_copy(update={"projection_dim": 100, "encoder": encoder})
     torch.manual_seed(1)
     wide = type(model)(config, BiLM.from_config(config), model.indexer, model.vocabulary)
     sizes = {}

@@ -7,9 +7,11 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Command
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -40,7 +42,7 @@ def use(folder: Path, embedder: Embedder) -> OccurrenceIndex:
     """Read everything there is."""
     index = OccurrenceIndex(folder, embedder)
     for words in ("any", "same", "other"):
-        index.nearest(QUERY, 1, k=50, words=words)  # type: ignore[arg-type]
+        index.nearest(QUERY, 1, k=50, words=words)
     index.nearest(QUERY, 1, k=5, group=True)
     index.occurrences("bank")
     index.similar("bank", least=1)
@@ -59,7 +61,7 @@ def replace(folder: Path, name: str, content: bytes) -> None:
     path = folder / "shard-00000" / name
     path.write_bytes(content)
 
-    def enter(manifest: dict) -> None:
+    def enter(manifest: dict[str, Any]) -> None:
         manifest["shards"][0]["files"][name] = [len(content), crc32(path)]
 
     change_manifest(folder, enter)
@@ -132,7 +134,7 @@ def test_a_wrong_manifest(
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff", b'{"format": "polyseme-index"}']
 )
-def test_a_damaged_manifest_gets_one_line(run, index: Path, content: bytes) -> None:
+def test_a_damaged_manifest_gets_one_line(run: Command, index: Path, content: bytes) -> None:
     (index / "index.json").write_bytes(content)
     result = run("nearest", index, "a [bank]")
     assert (result.code, result.out) == (2, "")

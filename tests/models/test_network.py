@@ -1,6 +1,6 @@
 """A network of another kind than the biLM goes through everything that only needs layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from polyseme.models.token_encoders import WordTokenEncoder
 from polyseme.nn.kernels.packed import Precision
 from polyseme.nn.packing import Packing
 from polyseme.text.characters import WholeWords
+from polyseme.text.segmentation import Segmentation
 
 WORDS = ("the", "<S>", "</S>", "<UNK>", "river", "bank")
 SENTENCES = [["the", "bank"], ["river"], [], ["the", "river", "the", "sea"]]
@@ -28,6 +29,7 @@ class TranslationEncoder(Network):
     """Two bidirectional LSTM layers over static vectors, the second of which reads both directions; no markers."""
 
     marks_sentences = False
+    token_encoder: WordTokenEncoder
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +62,7 @@ class TranslationEncoder(Network):
 @dataclass(frozen=True)
 class Settings:
     source: str = "translation"
-    tokenize: None = None
+    segmentation: Segmentation = field(default_factory=Segmentation)
     source_options: None = None
 
     def computation(self) -> str:

@@ -66,7 +66,7 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     done = [work / "model/metrics.jsonl", work / "measured.json"]
     times = [path.stat().st_mtime_ns for path in done]
     figures = "Martians agree in 3 of 4 cases.\n"
-    fingerprint = polyseme.load(made).model.fingerprint()
+    fingerprint = polyseme.load(made).fingerprint()
     for name, shown in (("another", False), (fingerprint, True)):
         (work.parent / "figures.md").write_text(f"Of model {name}.\n\n{figures}", encoding="utf-8")
         model.make(recipe, place=tmp_path / "bundled")

@@ -100,7 +100,7 @@ class TestProbe:
         told.check_shares()
         for name, words in zip(files, (result.train_words, result.test_words), strict=True):
             assert told.stages[f"embedding {name}"][-1][1]["tokens"] == words
-        losses = [figures["loss"] for _, figures in told.stages["training the probes"]]
+        losses = [float(figures["loss"]) for _, figures in told.stages["training the probes"]]
         assert len(losses) >= 300
         assert losses[-1] < losses[0]
 

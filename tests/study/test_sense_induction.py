@@ -78,6 +78,7 @@ class TestInduce:
         assert len(found.occurrences) == sum(sense.occurrences for sense in found.senses) == len(LINES) * 2 + 8
         assert sum(sense.share for sense in found.senses) == pytest.approx(1)
         assert len(found.senses) == 3
+        assert isinstance(index.embedder, Embedder)
         assert found.labels == ("substitutes" if index.embedder.model.vocabulary else "neighbours")
         for number, sense in enumerate(found.senses):
             rows = found.points[found.assigned == number]
@@ -94,12 +95,14 @@ class TestInduce:
             assert "bank" not in [label.lower() for label in sense.labels]
 
     def test_labels_are_substitutes_that_are_likelier_there_than_elsewhere(self, index: OccurrenceIndex) -> None:
-        if index.embedder.model.vocabulary is None:
+        embedder = index.embedder
+        assert isinstance(embedder, Embedder)
+        if embedder.model.vocabulary is None:
             pytest.skip("the model has none")
         (sense,) = induce_senses(index, "bank", senses=1, examples=20, labels=6).senses
         weights = dict.fromkeys(WORDS[3:], 0.0)
         for one in sense.examples:
-            for fit in index.embedder.substitutes(one.sentence, one.position, k=10):
+            for fit in embedder.substitutes(one.sentence, one.position, k=10):
                 rank = WORDS.index(fit.word)
                 anywhere = np.log((rank + 2) / (rank + 1)) / np.log(len(WORDS) + 1)
                 weights[fit.word] += np.exp(fit.log_probability) * max(0, fit.log_probability - np.log(anywhere))

@@ -114,13 +114,14 @@ def test_what_a_run_accepts_its_model_can_hold() -> None:
     }
     for tokenizer in TOKENIZERS:
         assert tokenizer in TOKENIZER_CHOICES
-        read = BiLMConfig.model_validate_json(BiLMConfig(**config, tokenize=tokenizer).model_dump_json())
+        stored = BiLMConfig.model_validate({**config, "tokenize": tokenizer})
+        read = BiLMConfig.model_validate_json(stored.model_dump_json())
         assert read.segmentation == Segmentation(tokenizer)
-    stored = BiLMConfig(**config, tokenize="zh", dictionary=("玄德",)).model_dump_json()
-    assert BiLMConfig.model_validate_json(stored).segmentation == ZH
+    stored = BiLMConfig.model_validate({**config, "tokenize": "zh", "dictionary": ("玄德",)})
+    assert BiLMConfig.model_validate_json(stored.model_dump_json()).segmentation == ZH
     for wrong in ({"tokenize": "en", "dictionary": ["a"]}, {"tokenize": "zh", "dictionary": []}):
         with pytest.raises(ValueError, match=r"a dictionary of \d words with tokenize '\w\w', not 'zh'|without words"):
-            BiLMConfig(**config, **wrong)
+            BiLMConfig.model_validate({**config, **wrong})
 
 
 class TestCorpus:
@@ -169,7 +170,7 @@ class TestCorpus:
     ) -> None:
         content = f"{RAW}\n\n".encode() * 2000
         raw = io.BytesIO(gzip.compress(content) if pressed else content)
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(raw)))  # type: ignore[type-var]
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(raw)))
         corpus = Corpus(["-"])
         assert corpus.follow(None) == "the text looks like raw English and is cut by --tokenize en"
         assert sum(1 for _ in corpus) == 2000

@@ -9,6 +9,7 @@ import pytest
 from chains import MINI, Chain, write
 
 import polyseme
+from polyseme.embed.load import load_embedder
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
 from polyseme.train.lm.evaluate import Perplexity, evaluate
@@ -85,7 +86,7 @@ def test_what_a_run_leaves(texts: tuple[Path, Path], tmp_path: Path) -> None:
     assert training[-1]["loss"] < training[0]["loss"]
     assert heldout[0]["forward"] != heldout[0]["backward"]
     assert "Held-out perplexity (full softmax over 13 words" in (output / "README.md").read_text()
-    scores = polyseme.load(output).score([["ba", "ce"]])[0]
+    scores = load_embedder(output).score([["ba", "ce"]])[0]
     assert np.isfinite(scores).all()
 
 
