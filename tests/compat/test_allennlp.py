@@ -12,7 +12,7 @@ import torch
 from conftest import GOLDEN, arrays, batches
 
 import polyseme
-from polyseme.compat.allennlp import (  # type: ignore[attr-defined]  # _ElmoBiLm is private in AllenNLP too
+from polyseme.compat.allennlp import (
     Elmo,
     ElmoEmbedder,
     ScalarMix,

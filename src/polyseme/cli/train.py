@@ -13,6 +13,7 @@ from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
     JsonFlag,
+    ProgressOption,
     check_outside,
 )
 from polyseme.errors import InputError
@@ -54,6 +55,7 @@ def train(
         str | None, typer.Option("--from", help="A model of any known format to go on from.", show_default=False)
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
     **settings: Any,
 ) -> None:
@@ -82,7 +84,7 @@ def train(
         stop_words=stop_words,
         start=start,
         resume=resume,
-        watcher=open_watcher("auto", sys.stderr),
+        watcher=open_watcher(progress, sys.stderr),
         **settings,
     )
     if os.environ.get("RANK", "0") != "0":  # the first process speaks
