@@ -1,4 +1,4 @@
-"""Writing a model folder whole or not at all."""
+"""Writes a model folder completely or not at all."""
 
 import shutil
 import tempfile
@@ -11,7 +11,7 @@ from polyseme.errors import InputError, OutputError
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill, and move it to ``folder`` when all went well."""
+    """Give a temporary folder to fill, and rename it to ``folder`` if there was no error."""
     if folder.exists():
         raise InputError(f"{folder}: exists already; give the name of a new folder")
     if not folder.absolute().parent.is_dir():

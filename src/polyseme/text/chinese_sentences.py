@@ -4,8 +4,8 @@ import re
 
 CLOSING = r"[\"'”’)\]}»」』）》】〉〕]*"
 
-# Several stops in a row count as one: ？！ and ！”。 An ASCII mark in an address (?id=1) and a period next to a digit are
-# not stops.
+# Several stops in a row count as one: ？！ and ！”。 An ASCII mark in an address (?id=1) or a period next to a digit is
+# not a stop.
 _AFTER_MARK = r"(?![A-Za-z0-9=&/%])"
 _AFTER_PERIOD = r"(?=\s|$|[\u4e00-\u9fff“”])"
 _MORE = rf"(?:[。｡！？…；]|[!?]{_AFTER_MARK})"

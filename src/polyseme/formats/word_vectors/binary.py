@@ -15,13 +15,13 @@ _WRONG = "the header's numbers are wrong or the file is damaged; fetch it again"
 
 
 def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
-    """Read what follows the header.
+    """Read the words and vectors after the header.
 
-    The original software ends each vector with a line feed and gensim does not; either is read.
+    The original software ends each vector with a line feed and gensim does not; both are read.
 
     Args:
         stream: The file, read up to the end of the header.
-        header: What the header said.
+        header: The values in the header.
         limit: Read only this many words.
     """
     table = GrowingTable(header.dim, name=stream.name, limit=limit)
@@ -33,12 +33,12 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
         if not data:
             raise FormatError(
                 f"{stream.name}: ends at byte {stream.offset:,} within word {table.lines + 1:,} of the "
-                f"{header.words:,} that its header says, each with {header.dim} numbers; the file is cut off, fetch "
+                f"{header.words:,} in its header, each with {header.dim} numbers; the file is truncated, fetch "
                 "it again"
             )
         buffer += data
         words: list[bytes] = []
-        starts: list[int] = []  # of the vectors in the buffer
+        starts: list[int] = []  # start of each vector in the buffer
         end = 0
         for word, start in _whole_words(buffer, width, header.words - table.lines):
             if start < 0:
@@ -58,20 +58,20 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
         buffer = buffer[end:]
     if not table.full and (buffer or stream.peek(2)).strip():
         raise FormatError(
-            f"{stream.name}: goes on at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
-            f"{header.dim} numbers that its header says; {_WRONG}"
+            f"{stream.name}: continues at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
+            f"{header.dim} numbers in its header; {_WRONG}"
         )
     return table.finish("word2vec binary")
 
 
 def _vectors(buffer: bytes, starts: Sequence[int], dim: int) -> Vectors:
-    """The vectors (U, D) that begin at these places."""
+    """The vectors (U, D) that begin at these positions."""
     numbers = b"".join([buffer[start : start + 4 * dim] for start in starts])
     return np.frombuffer(numbers, dtype="<f4").reshape(-1, dim)
 
 
 def _whole_words(buffer: bytes, width: int, most: int) -> Iterator[tuple[bytes, int]]:
-    """Each word whose vector is whole in the buffer, and where the vector begins; -1 if there is no word."""
+    """Return each word whose vector is complete in the buffer, and the start of its vector; -1 if there is no word."""
     start = 0
     for _ in range(most):
         space = buffer.find(b" ", start, start + _LONGEST_WORD)
