@@ -115,6 +115,6 @@ def test_refusals(run: Command, novel: Path, zh: tuple[object, ...], model: Path
     refused(run("substitutes", model, "a [play]", "--tokenize", "en", *names), "leave it out, or tokenize by 'zh'")
     (tmp_path / "names.txt").write_bytes(b"\xb2\xdc\xb2\xd9\n")
     refused(run("score", model, novel, *zh), "names.txt: the dictionary cannot be read")
-    refused(run("train", novel, "-o", tmp_path / "new", *zh, *MINI), "give UTF-8 text, a word a line")
+    refused(run("train", novel, "-o", tmp_path / "new", *zh, *MINI), "give UTF-8 text, one word per line")
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "new.training").exists()

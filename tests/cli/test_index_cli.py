@@ -154,7 +154,7 @@ def test_refusals(run: Command, model: Path, text: Path, tmp_path: Path) -> None
     refused(run("nearest", index, "a [play]"), "no index is here")
     run("index", text, "-m", model, "-o", index)
     refused(run("index", text, "-m", model, "-o", index), "index: exists already")
-    refused(run("nearest", index, "a play"), "has no one word in brackets")
+    refused(run("nearest", index, "a play"), "needs one word in brackets")
     refused(run("nearest", index, "a [play]", "--options", text), "belongs to a model; name that with --model")
     refused(run("index", tmp_path, "-m", model, "-o", tmp_path / "inside"), "where it would be read as text")
     refused(run("nearest", index, "a [zebra]", "--words", "same"), "no occurrence of 'zebra'")

@@ -70,7 +70,7 @@ def test_from_text_to_perplexity_scores_and_substitutes(run: Command, text: Path
     found = json.loads(run("substitutes", model, "ba [ce] di", "-k", 3, "--json").out)["results"]
     assert [set(one) for one in found] == [{"word", "log_probability", "forward", "backward"}] * 3
     assert len(run("substitutes", model, "ba [ce] di", "-k", 3).out.splitlines()) == 4
-    refused(run("substitutes", model, "no brackets"), "has no one word in brackets")
+    refused(run("substitutes", model, "no brackets"), "needs one word in brackets")
 
 
 def test_gzip_folders_and_heldout_text(run: Command, tmp_path: Path) -> None:

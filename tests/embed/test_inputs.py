@@ -45,7 +45,7 @@ def test_a_place_in_brackets(embedder: Embedder, tmp_path: Path) -> None:
     for ask in (embedder.substitutes, index.nearest):
         with pytest.raises(InputError, match=r"^position is 3 for the raw sentence .It's a river.; put the word in br"):
             ask("It's a river", 3)
-        with pytest.raises(InputError, match="has no one word in brackets"):
+        with pytest.raises(InputError, match="needs one word in brackets"):
             ask("It's a river")
         with pytest.raises(InputError, match=r"^position is None, expected the number of a token, from 0$"):
             ask(["a", "river"])

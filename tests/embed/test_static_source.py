@@ -112,7 +112,7 @@ class TestLoad:
             polyseme.load(tmp_path / "glove.zip")
         with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
             archive.writestr("notes.txt", "nothing here")
-        with pytest.raises(FormatError, match=r"notes\.zip: no known model in it \(it holds notes\.txt\)"):
+        with pytest.raises(FormatError, match=r"notes\.zip: contains no known model \(it holds notes\.txt\)"):
             polyseme.load(tmp_path / "notes.zip")
 
     def test_a_damaged_line_is_named(self, glove: Path) -> None:

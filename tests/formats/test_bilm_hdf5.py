@@ -257,7 +257,9 @@ def test_words_as_input(tmp_path: Path) -> None:
         new["embedding"] = vectors
         for name in ("RNN_0", "RNN_1"):
             old.copy(name, new)
-    with pytest.raises(MissingPart, match=r"needs its vocabulary; give it with vocabulary=... or put vocab.txt beside"):
+    with pytest.raises(
+        MissingPart, match=r"needs its vocabulary; give it with vocabulary=... or put vocab.txt next to"
+    ):
         polyseme.load(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
     embedder = polyseme.load(tmp_path)

@@ -132,14 +132,14 @@ class TestBadPaths:
 
     def test_weights_alone_and_options_alone(self, tmp_path: Path) -> None:
         shutil.copy(WEIGHTS, tmp_path)
-        with pytest.raises(InputError, match=r"weights without options; put their options.json beside them"):
+        with pytest.raises(InputError, match=r"weights without options; put their options.json next to them"):
             polyseme.load(tmp_path / "weights.hdf5")
         with pytest.raises(InputError, match=r"these are options without weights"):
             polyseme.load(OPTIONS)
 
     def test_not_a_model(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("nothing here")
-        with pytest.raises(FormatError, match=r"no known model in it \(it holds notes.txt\); known are polyseme: "):
+        with pytest.raises(FormatError, match=r"contains no known model \(it holds notes.txt\); known are polyseme: "):
             polyseme.load(tmp_path)
         with pytest.raises(FormatError, match=r"notes.txt: not a model file of a known format"):
             polyseme.load(tmp_path / "notes.txt")
@@ -289,7 +289,7 @@ def test_an_address_is_not_fetched(path: Any, extra: dict[str, str]) -> None:
     with pytest.raises(InputError) as error:
         open_model(path, **extra)
     assert str(error.value) == (
-        f"{ADDRESS}: an address; nothing is downloaded, fetch the file yourself and give its path"
+        f"{ADDRESS}: a web address; nothing is downloaded, fetch the file yourself and give its path"
     )
 
 

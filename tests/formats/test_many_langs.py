@@ -308,7 +308,7 @@ def test_a_dictionary_that_is_not_text(model: Path) -> None:
 
 def test_missing_words(model: Path) -> None:
     (model / "word.dic").unlink()
-    with pytest.raises(FormatError, match=r"word_dim is 6, but no words are in word\.dic; put the word\.dic that came"):
+    with pytest.raises(FormatError, match=r"word_dim is 6, but word\.dic has no words; put the word\.dic that came"):
         open_model(model)
 
 
@@ -316,7 +316,7 @@ def test_missing_words(model: Path) -> None:
 def test_a_missing_file(model: Path, name: str) -> None:
     (model / name).unlink()
     with pytest.raises(
-        FormatError, match=r"no known model in it .*elmo-many-langs: config\.json, char\.dic, token_emb"
+        FormatError, match=r"contains no known model .*elmo-many-langs: config\.json, char\.dic, token_emb"
     ):
         open_model(model)
 

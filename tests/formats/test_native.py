@@ -128,5 +128,5 @@ class TestDamage:
     def test_a_missing_table(self, tmp_path: Path) -> None:
         native.write(many_langs(), tmp_path / "unicode")
         shutil.move(tmp_path / "unicode/characters.json", tmp_path)
-        with pytest.raises(FormatError, match=r"no characters.json in it"):
+        with pytest.raises(FormatError, match=r"characters.json is missing"):
             open_model(tmp_path / "unicode")

@@ -214,7 +214,7 @@ def test_no_checkpoint_and_too_many_are_errors_that_list_what_there_is() -> None
         latest_prefix(["options.json", "a.txt"], None)
     with pytest.raises(FormatError, match=r"found no files$"):
         latest_prefix([], None)
-    with pytest.raises(FormatError, match=r"no saying which checkpoint is the latest: a, b; name the one to read"):
+    with pytest.raises(FormatError, match=r"it is unclear which checkpoint is the latest: a, b; name the one to read"):
         latest_prefix(["a.index", "b.index"], None)
 
 
@@ -227,33 +227,33 @@ FLOATS = entry(1, [2, 3], size=24)
         (b"", r"^m.index: not the index of a TensorFlow checkpoint"),
         (INDEX[:-1], r"^m.index: not the index of a TensorFlow checkpoint"),
         (INDEX[100:], r"^m.index: the block at byte \d+ ends at \d+ but the blocks end at \d+; the file is damaged"),
-        (INDEX[:50] + b"\xff" + INDEX[51:], r"^m.index: the block at byte 0 does not have the checksum"),
+        (INDEX[:50] + b"\xff" + INDEX[51:], r"^m.index: the block at byte 0 does not have the right checksum"),
         (table(block([(0, b"", field(1, 1))]), kind=1), r"^m.index: the block at byte 0 is compressed \(kind 1\)"),
         (table(block([(0, b"a", FLOATS)])), r"^m.index: it has no header"),
         (table(block([(0, b"", field(2, 1))])), "big-endian"),
         (table(block([(0, b"", b"\x08" + b"\xff" * 10)])), r"^m.index, header: the number at byte 1 has no end"),
         (table(block([(0, b"", b"\x0b")])), "header: field 1 is of the unknown kind 3"),
         (table(block([(0, b"", field(1, 3))])), r"^m.data-00000-of-00003: this file of the checkpoint is missing"),
-        (table(block([(0, b"", field(1, b"x"))])), "header: field 1 is not a number from 0 up"),
+        (table(block([(0, b"", field(1, b"x"))])), "header: field 1 is not a non-negative number"),
         (
             table(block([(2, b"", b"")])),
-            "block at byte 0: the entry at byte 0 of the block is longer than what is there",
+            "block at byte 0: the entry at byte 0 of the block is longer than the block",
         ),
         (table(block([(0, b"b", b""), (0, b"a", b"")])), "block at byte 0: its keys are not in order"),
         (table(b"\xff\xff\xff\xff"), "block at byte 0: there is no room for the list at its end"),
-        (table(block([(0, b"a", b"")]), places=[(0, 12)] * 2), "the block at byte 0 lies inside the one before it"),
+        (table(block([(0, b"a", b"")]), places=[(0, 12)] * 2), "the block at byte 0 overlaps the one before it"),
         (index_of({b"\xff": FLOATS}), "the name is not UTF-8"),
         (index_of({b"a": entry(1, [2, 3], size=20)}), r"m.index, 'a': float32 of \(2, 3\) does not fill 20 bytes"),
-        (index_of({b"a": entry(1, [2, -1], size=24)}), "m.index, 'a': field 1 is not a number from 0 up"),
+        (index_of({b"a": entry(1, [2, -1], size=24)}), "m.index, 'a': field 1 is not a non-negative number"),
         (
             index_of({b"a": entry(1, [2, 3], size=24, offset=99_999)}),
             "ends at byte 100023 of m.data-00000-of-00001 but",
         ),
-        (index_of({b"a": entry(1, [2, 3], size=24, shard=1)}), "it is in data file 1 but they end at 0"),
+        (index_of({b"a": entry(1, [2, 3], size=24, shard=1)}), "it is in data file 1 but the last one is 0"),
         (index_of({b"a": entry(1, [0, 1 << 60])}), "its 2 dimensions are more or larger than those of any tensor"),
         (index_of({b"a": entry(1, [1] * 40, size=4)}), "its 40 dimensions are more or larger"),
-        (index_of({b"a": field(2, 5)}), "field 2 is a number where a message was expected"),
-        (index_of({b"a": b"\x12\x7f"}), "field 2 is longer than what holds it"),
+        (index_of({b"a": field(2, 5)}), "field 2 is a number, expected a message"),
+        (index_of({b"a": b"\x12\x7f"}), "field 2 is longer than its message"),
         (index_of({b"a": entry(1, [4], rest=field(7, field(1, field(2, 4))))}), "part 0 has no entry of its own"),
         (index_of({b"a": entry(1, [4], rest=field(7, b""))}), "part 0 has no entry of its own"),
     ],
@@ -266,7 +266,7 @@ def test_a_damaged_checkpoint_is_refused_with_its_place(index: bytes, message: s
 
 def test_data_cut_short_is_refused() -> None:
     with pytest.raises(
-        FormatError, match=r"'train_perplexity': it ends at byte 65960 of m.data-00000-of-00001 but that has"
+        FormatError, match=r"'train_perplexity': it ends at byte 65960 of m.data-00000-of-00001 but that file has"
     ):
         opened(INDEX, DATA[:-1])
     file = io.BytesIO(DATA)
@@ -292,7 +292,7 @@ def test_parts_must_make_up_the_whole() -> None:
     for wrong in [parts((0, 1), (2, 2)), parts((0, 3), (1, 3)), parts((0, 1), (1, 2)), parts((0, 2), (2, 3))]:
         with pytest.raises(FormatError, match=r"'a': its 2 parts do not follow each other to a tensor of \(4,\)"):
             opened(wrong)
-    with pytest.raises(FormatError, match="'a', part 0: it holds float64, the whole float32"):
+    with pytest.raises(FormatError, match="'a', part 0: it is float64, but the whole tensor is float32"):
         opened(parts((0, 4), dtype=2))
     with pytest.raises(FormatError, match="part 1 has no entry of its own"):
         opened(parts((0, 4), (0, 4)))

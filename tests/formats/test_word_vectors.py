@@ -160,7 +160,7 @@ def test_any_damage_is_either_read_or_named(
 
 
 class TestTextDamage:
-    AFTER = "the line is damaged or the file cut off: fetch it again, or take the line out"
+    AFTER = "the line is damaged or the file truncated: fetch it again, or delete the line"
 
     def test_ragged_lines(self, tmp_path: Path) -> None:
         for header, why in (("", "as most of the first lines have"), ("3 2\n", "as the header on line 1 says")):
@@ -187,11 +187,11 @@ class TestTextDamage:
         refused(tmp_path, f"a 1 2\nb 1 2\nc {bad} 2\n", f"vectors:3: '{bad}' in the vector of 'c', {expected}")
 
     def test_headers(self, tmp_path: Path) -> None:
-        after = "the file is cut off or its header wrong: fetch it again, or correct line 1"
+        after = "the file is truncated or its header wrong: fetch it again, or correct line 1"
         refused(tmp_path, "3 1\na 1\nb 2\n", f"vectors: ends after 2 words, but the header on line 1 says 3; {after}")
         refused(tmp_path, "3 1", f"vectors: ends after 0 words, but the header on line 1 says 3; {after}")
-        after = "that the header on line 1 says; correct line 1, or fetch the file again"
-        refused(tmp_path, "1 1\na 1\n\nb 2\nc 3", f"vectors:4: a word more than the 1 {after}")
+        after = "in the header on line 1; correct line 1, or fetch the file again"
+        refused(tmp_path, "1 1\na 1\n\nb 2\nc 3", f"vectors:4: one word more than the 1 {after}")
         for words, dim in ((0, 5), (5, 0), (1, 2**40)):
             refused(
                 tmp_path,
@@ -224,15 +224,15 @@ class TestBinaryDamage:
         refused(
             tmp_path,
             whole[: 4 + row + 3],
-            f"vectors: ends at byte {4 + row + 3} within word 2 of the 5 that its header says, each with 3 numbers; "
-            "the file is cut off, fetch it again",
+            f"vectors: ends at byte {4 + row + 3} within word 2 of the 5 in its header, each with 3 numbers; "
+            "the file is truncated, fetch it again",
         )
 
     def test_more_than_the_header_says(self, tmp_path: Path) -> None:
         refused(
             tmp_path,
             word2vec(b"") + b"more",
-            f"vectors: goes on at byte {len(word2vec(b''))} after the 5 words of 3 numbers that its header says; "
+            f"vectors: continues at byte {len(word2vec(b''))} after the 5 words of 3 numbers in its header; "
             f"{self.WRONG}",
         )
 
@@ -295,7 +295,9 @@ class TestOtherFiles:
     @pytest.mark.parametrize("kept", [15, -12])
     def test_cut_gzip(self, kept: int, tmp_path: Path) -> None:
         path = path_of(tmp_path, gzip.compress(FORMS["binary"][0])[:kept])
-        with pytest.raises(FormatError, match=r"cannot read on after byte \d+ \(.+\); the file is damaged or cut off"):
+        with pytest.raises(
+            FormatError, match=r"cannot be read after byte \d+ \(.+\); the file is damaged or truncated"
+        ):
             word_vectors.read(path)
 
     def test_no_file(self, tmp_path: Path) -> None:
@@ -357,7 +359,7 @@ class TestFolder:
             ("vectors.npy", pickle.dumps(MATRIX), "vectors.npy: cannot be read ("),
             ("config.json", b"{", "config.json: not JSON"),
             ("config.json", b"[]", "config.json: holds a JSON list"),
-            ("config.json", None, "saved: no word vectors in it; expected a folder that StaticVectors.save wrote"),
+            ("config.json", None, "saved: contains no word vectors; expected a folder written by StaticVectors.save"),
             ("config.json", b'{"format": "polyseme"}', "saved: is a biLM and not word vectors; polyseme.load reads it"),
             (
                 "config.json",
@@ -381,5 +383,5 @@ class TestFolder:
     def test_a_cut_matrix(self, saved: Path) -> None:
         content = (saved / "vectors.npy").read_bytes()
         (saved / "vectors.npy").write_bytes(content[:-1])
-        with pytest.raises(FormatError, match=r"vectors.npy: cannot be read \(.+\); the file is damaged or cut off"):
+        with pytest.raises(FormatError, match=r"vectors.npy: cannot be read \(.+\); the file is damaged or truncated"):
             word_vectors.read(saved)

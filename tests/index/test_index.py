@@ -85,7 +85,9 @@ def test_sentences_in_memory(embedder: Embedder, index: OccurrenceIndex, tmp_pat
     stage = "indexing 20 sentences in memory"
     assert told.shares(stage) == [number / len(SENTENCES) for number in range(1, len(SENTENCES) + 1)]
     assert told.stages[stage][-1][1]["tokens"] == sum(map(len, SENTENCES))
-    assert HeldSentences(SENTENCES).facts() == HeldSentences(SENTENCES).facts() != HeldSentences([QUERY]).facts()
+    assert (
+        HeldSentences(SENTENCES).identity() == HeldSentences(SENTENCES).identity() != HeldSentences([QUERY]).identity()
+    )
     odd = OccurrenceIndex.build(embedder, [["half", "\ud83d"]], tmp_path / "odd", layers=np.int64(1))  # type: ignore[arg-type]
     assert odd.nearest(["half", "\ud83d"], 1, k=1)[0].sentence == ["half", "\ud83d"]
     assert OccurrenceIndex(tmp_path / "odd", embedder).counts["\ud83d"] == 1

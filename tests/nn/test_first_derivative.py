@@ -15,7 +15,7 @@ from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax
 
 Make = Callable[[], tuple[Tensor, Tensor]]
-MESSAGE = "second derivatives are asked for"
+MESSAGE = "asks for second derivatives"
 
 
 def lstm() -> tuple[Tensor, Tensor]:

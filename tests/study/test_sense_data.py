@@ -87,7 +87,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     whole = gzip.compress("".join(tagged([1, 1, f"art{n}", "NN", [str(n)]]) for n in range(5000)).encode())
     (tmp_path / "text.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"text\.gz:\d+: cannot read on"):
+    with pytest.raises(InputError, match=r"text\.gz:\d+: cannot be read further"):
         list(read_senses(tmp_path / "text.gz"))
 
 

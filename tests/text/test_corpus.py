@@ -186,11 +186,11 @@ def test_a_corpus_is_called_by_its_sources(tmp_path: Path) -> None:
     ("sources", "options", "message"),
     [
         (["there", "nowhere.txt"], {}, "nowhere.txt: no such file or folder; check the path"),
-        (["empty"], {}, "empty: no file in this folder; hidden ones do not count"),
+        (["empty"], {}, "empty: no file in this folder (hidden files are not read); give text"),
         (["broken"], {}, "broken/link: no such file or folder; check the path"),
         ([], {}, "no source given; name a file, a folder or - for standard input"),
         (["-", "-"], {}, "standard input (-) is given twice but can be read only once; give it once"),
-        ("there", {}, "sources is the one path 'there' where a list of paths is expected: [path]"),
+        ("there", {}, "sources is the single path 'there', but a list of paths is expected: [path]"),
         (["there"], {"reader": "csv"}, f"unknown reader 'csv'; choose one of {', '.join(READERS)}"),
         (["there"], {"tokenize": "de"}, f"unknown tokenizer 'de'; choose one of {', '.join(TOKENIZER_CHOICES)}"),
     ],

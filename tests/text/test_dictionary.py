@@ -107,9 +107,9 @@ class TestReading:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("曹操\nCao Cao\n".encode(), r"names\.txt:2: 'Cao Cao' where one word is expected; write a word a line"),
-            ("曹操 玄德".encode(), r"names\.txt:1: '曹操 玄德' where one word is expected"),
-            (b" \n\n", r"names\.txt: no words in it; write a word a line, or give no dictionary"),
+            ("曹操\nCao Cao\n".encode(), r"names\.txt:2: got 'Cao Cao', expected one word; write one word per line"),
+            ("曹操 玄德".encode(), r"names\.txt:1: got '曹操 玄德', expected one word"),
+            (b" \n\n", r"names\.txt: contains no words; write one word per line, or give no dictionary"),
             ("曹操\n".encode("gb18030"), r"names\.txt: the dictionary cannot be read \('utf-8' .*; give UTF-8 text"),
         ],
     )
@@ -125,10 +125,10 @@ class TestReading:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ([], "a dictionary without words; give at least one"),
-            (["曹操", ""], "the word '' of a dictionary is empty or holds whitespace"),
-            (["曹\u3000操"], "is empty or holds whitespace; give one word"),
-            ("曹操", "words is the one string '曹操' where a list of words is expected"),
+            ([], "the dictionary has no words; give at least one"),
+            (["曹操", ""], "the word '' of a dictionary is empty or contains whitespace"),
+            (["曹\u3000操"], "is empty or contains whitespace; give one word"),
+            ("曹操", "words is the single string '曹操', but a list of words is expected"),
         ],
     )
     def test_what_are_no_words(self, words: list[str], message: str) -> None:

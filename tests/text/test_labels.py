@@ -67,12 +67,12 @@ def test_unknown_columns(column: str) -> None:
     ("column", "line", "message"),
     [
         ("upos", "2\tb\tb\tX", ":2: 4 tab-separated columns where CoNLL-U has 10; give CoNLL-U"),
-        ("upos", "2\tb\tb\t\t_\t_\t_\t_\t_\t_", ":2: column upos is empty; write _ where nothing is given"),
-        ("12", "2\tb\tb\tX\t_\t_\t_\t_\t_\t_", ":2: 10 columns where column 12 is asked for; choose another"),
+        ("upos", "2\tb\tb\t\t_\t_\t_\t_\t_\t_", ":2: column upos is empty; write _ for a missing value"),
+        ("12", "2\tb\tb\tX\t_\t_\t_\t_\t_\t_", ":2: 10 columns, but column 12 was chosen; choose another"),
         (
             "feats:Case",
             "2\tb\tb\tX\t_\tNom\t_\t_\t_\t_",
-            ":2: features 'Nom' where Name=Value|Name=Value is expected; correct the line",
+            ":2: got features 'Nom', expected Name=Value|Name=Value; correct the line",
         ),
     ],
 )

@@ -116,10 +116,10 @@ def test_a_line_without_an_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(module, "LONGEST_LINE", 100)
     assert read(b"x" * 99)[0] == ["x" * 99]
     with pytest.raises(
-        InputError, match=r"^a\.txt:2: line of 100 or more characters where one sentence is expected; bre"
+        InputError, match=r"^a\.txt:2: a line of 100 or more characters, but one sentence is expected; bre"
     ):
         read(b"one\n" + b"x" * 1000)
-    with pytest.raises(InputError, match=r"^a\.txt:1: line of 100 or more"):
+    with pytest.raises(InputError, match=r"^a\.txt:1: a line of 100 or more"):
         read(b"x\xe4\xb8 " + b"x" * 98)
 
 
@@ -167,6 +167,6 @@ def test_a_damaged_gzip_gives_what_came_before(lines: int, damage: str) -> None:
     assert found == written[: len(found)]
     assert len(found) > lines // 4
     assert re.fullmatch(
-        rf"a\.gz:{len(found) + 1}: cannot read on: .+; the file is damaged or cut off, fetch it again",
+        rf"a\.gz:{len(found) + 1}: cannot be read further: .+; the file is damaged or truncated, fetch it again",
         str(caught.value),
     )

@@ -49,11 +49,11 @@ def test_the_brackets_hold_one_token(
     "sentence", ["no bracket", "[one] and [two]", "an [ ] empty one", "never [closed", "in [New York]"]
 )
 def test_one_word_is_marked(sentence: str) -> None:
-    with pytest.raises(InputError, match="has no one word in brackets; write it as"):
+    with pytest.raises(InputError, match="needs one word in brackets; write it as"):
         marked(sentence)
 
 
 @pytest.mark.parametrize(("tokenize", "sentence"), [("en", "It was un[lovely]."), (None, "The river ban[k]s")])
 def test_no_part_of_a_word_is_marked(tokenize: Tokenizer | None, sentence: str) -> None:
-    with pytest.raises(InputError, match="the brackets stand within a word; put them around the whole of it"):
+    with pytest.raises(InputError, match="the brackets are inside a word; put them around the whole word"):
         marked(sentence, Segmentation(tokenize))

@@ -125,7 +125,7 @@ EXPECTED = (
     [
         (
             '{"tokens": ["a"',
-            "a:2: not JSON: Expecting ',' delimiter: line 1 column 16 (char 15); give one JSON object or list a",
+            "a:2: not JSON: Expecting ',' delimiter: line 1 column 16 (char 15); give one JSON object or list per",
         ),
         ("[" * 100_000, "a:2: not JSON: "),
         ('{"words": ["a"]}', f'a:2: {{"words": ["a"]}} {EXPECTED}'),
@@ -175,7 +175,7 @@ def test_bad_fasta(text: str, message: str) -> None:
 
 def test_a_sentence_without_an_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "_LONGEST_SENTENCE", 5)
-    with pytest.raises(InputError, match=r"^a:3: a sentence of more than 5 tokens; part it$"):
+    with pytest.raises(InputError, match=r"^a:3: a sentence of more than 5 tokens; split it$"):
         list(read_fasta(lines(">x\nMMM\nMMM\n")))
-    with pytest.raises(InputError, match=r"^a:6: a sentence of more than 5 tokens; part it$"):
+    with pytest.raises(InputError, match=r"^a:6: a sentence of more than 5 tokens; split it$"):
         list(read_conllu(lines("".join(row(str(n), "x") for n in range(1, 9)))))

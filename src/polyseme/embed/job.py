@@ -157,7 +157,7 @@ def _settings(source: VectorSource, corpus: Corpus, choice: LayerChoice, pool: P
     weights: dict[str, JSON] = {name: tensor.tolist() for name, tensor in mix.items()}
     return {
         "model": source.fingerprint(),
-        "text": [[*facts] for facts in corpus.facts()],
+        "text": [[*file] for file in corpus.identity()],
         "format": corpus.reader,
         "tokenize": corpus.tokenize,
         "dictionary": str(corpus.dictionary) if corpus.dictionary else None,

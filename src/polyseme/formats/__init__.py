@@ -1,1 +1,1 @@
-"""File formats: every published ELMo layout in, the native folder and bilm-tf's HDF5 out."""
+"""File formats: reads every published ELMo format, writes the native folder and bilm-tf's HDF5."""

@@ -1,4 +1,4 @@
-"""The names under which AllenNLP's `Elmo` saves its tensors, to our own.
+"""Translates the names under which AllenNLP's `Elmo` saves its tensors to our own.
 
 All functions change a state dict in place, before a module reads it; a state under our own names stays as it is.
 """
@@ -43,9 +43,9 @@ def rename_network(state: State, theirs: str, ours: str, network: Network) -> No
 
     Args:
         state: Changed in place.
-        theirs: What their names begin with.
-        ours: What our names begin with.
-        network: The network that the tensors are for.
+        theirs: The prefix of their names.
+        ours: The prefix of our names.
+        network: The network that gets the tensors.
     """
     for name in [name for name in state if name.startswith(theirs)]:
         for pattern, replacement in _NAMES:
@@ -55,7 +55,7 @@ def rename_network(state: State, theirs: str, ours: str, network: Network) -> No
 
 
 def join_scalar_parameters(state: State, prefix: str) -> None:
-    """Join the weights of AllenNLP's `ScalarMix`, one tensor (1,) per layer, to one tensor (L,)."""
+    """Join the weights of AllenNLP's `ScalarMix`, one tensor (1,) per layer, into one tensor (L,)."""
     start = f"{prefix}scalar_parameters."
     theirs = sorted((name for name in state if name.startswith(start)), key=lambda name: (len(name), name))
     if theirs and f"{prefix}weights" not in state:
@@ -64,7 +64,7 @@ def join_scalar_parameters(state: State, prefix: str) -> None:
 
 def _converted(theirs: str, tensor: Tensor, network: Network) -> Tensor:
     if theirs == _EMBEDDING:
-        return tensor[:BYTE_CHARACTERS]  # of files with 262 rows AllenNLP keeps one more, which no character uses
+        return tensor[:BYTE_CHARACTERS]  # AllenNLP keeps an extra row of files with 262 rows, which no character uses
     if theirs == _BIAS and isinstance(network, BiLM) and isinstance(network.encoder, LstmEncoder):
         # AllenNLP adds the constant of the forget gate to its bias when it reads a file; here it is added at run time.
         layer = network.encoder.forward_layers[0]

@@ -1,4 +1,4 @@
-"""A network built around the tensors of a file."""
+"""Builds a network from the tensors of a file."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,7 @@ from polyseme.models.config import BiLMConfig
 
 
 class _NoNumbers(TorchFunctionMode):
-    """Skips the random first weights: to draw them for tensors without memory, torch would load its compiler."""
+    """Skips random initialisation: for tensors without memory, torch would load its compiler to do it."""
 
     def __torch_function__(
         self,
@@ -29,7 +29,7 @@ class _NoNumbers(TorchFunctionMode):
 
 
 def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -> BiLM:
-    """Build the network of ``config`` around ``tensors``, which must be all of its parameters and no others."""
+    """Build the network of ``config`` from ``tensors``, which must be exactly its parameters."""
     with torch.device("meta"), _NoNumbers():
         bilm = BiLM.from_config(config)
     expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}

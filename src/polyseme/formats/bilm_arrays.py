@@ -1,6 +1,6 @@
-"""bilm-tf's names and layouts of arrays, to our own and back.
+"""Translates bilm-tf's names and layouts of arrays to our own and back.
 
-HDF5 files and TensorFlow checkpoints hold the same arrays; what differs is how they are stored.
+HDF5 files and TensorFlow checkpoints contain the same arrays, stored differently.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _DIRECTIONS = (("forward_layers", 0), ("backward_layers", 1))
 def from_arrays(
     files: Files, arrays: Weights, *, options: str, vocabulary: str | None, softmax: Weights, kind: str
 ) -> Model:
-    """Make a model of arrays that carry bilm-tf's names."""
+    """Make a model from arrays with bilm-tf's names."""
     asked_by = files.shown(options)
     settings = files.json(options)
     words = _vocabulary(files, vocabulary)
@@ -34,7 +34,7 @@ def from_arrays(
             f"{_shown(files, vocabulary)}: {len(words):,} words but the softmax has {config.vocabulary_size:,}; "
             "use the vocabulary the model was trained with"
         )
-    # First the arrays that are always stored and confirm every size: a projection that is left out is made to measure.
+    # First the arrays that are always stored and confirm all sizes: a missing projection is made from those sizes.
     tensors = _read_lstms(arrays, config, asked_by)
     if isinstance(config.token_encoder, CharacterEncoderConfig):
         tensors |= _read_character_encoder(arrays, config, config.token_encoder, asked_by)
@@ -52,13 +52,13 @@ def from_arrays(
 
 
 def _indexer(config: BiLMConfig, words: Vocabulary | None, *, weights: str, vocabulary: str) -> Indexer:
-    """What gives words their ids; the last two arguments name the files in messages."""
+    """Return what turns words into ids; the last two arguments name the files in messages."""
     if isinstance(config.token_encoder, CharacterEncoderConfig):
         return ByteCharacters(config.token_encoder.max_characters)
     if words is None:
         raise MissingPart(
             f"{weights}: a model whose input is whole words needs its vocabulary; give it with vocabulary=... "
-            "or put vocab.txt beside the weights"
+            "or put vocab.txt next to the weights"
         )
     if len(words) != config.token_encoder.words:
         raise FormatError(f"{vocabulary}: {len(words):,} words but {weights} embeds {config.token_encoder.words:,}")
@@ -68,7 +68,7 @@ def _indexer(config: BiLMConfig, words: Vocabulary | None, *, weights: str, voca
 def _vocabulary(files: Files, name: str | None) -> Vocabulary | None:
     if name is None:
         return None
-    lines = files.text(name).rstrip("\n").split("\n")  # not splitlines(): a word may hold U+2028 and its like
+    lines = files.text(name).rstrip("\n").split("\n")  # not splitlines(): a word may contain U+2028
     return Vocabulary((line.strip(" \t\r") for line in lines), where=files.shown(name))
 
 
@@ -77,7 +77,7 @@ def _cell(direction: int, layer: int) -> str:
 
 
 def _stored_cell(arrays: Weights, direction: int, layer: int) -> str:
-    """Where a cell's arrays stand: TensorFlow does not wrap a single layer."""
+    """The prefix of the names of a cell's arrays; TensorFlow does not number a single layer."""
     single = f"RNN_{direction}/RNN/LSTMCell/"
     return single if layer == 0 and single + "W_0" in arrays else _cell(direction, layer)
 
@@ -95,7 +95,7 @@ def _read_character_encoder(
     here = "token_encoder."
     dim = encoder.character_dim
     rows = arrays.shape("char_embed")[:1]
-    # Trained with n_characters 262, a file has one more row, which no character uses.
+    # A file trained with n_characters 262 has one more row, which no character uses.
     stored = arrays.take(
         "char_embed", BYTE_CHARACTERS if rows == (BYTE_CHARACTERS,) else STORED_BYTE_CHARACTERS, dim, asked_by=asked_by
     )
@@ -109,7 +109,7 @@ def _read_character_encoder(
     features = sum(count for _, count in encoder.filters)
     for index in range(encoder.highway_layers):
         name = f"CNN_high_{index}/"
-        # bilm-tf's carry gate opens for the transformed part, ours for the input: the same gate with the other sign.
+        # bilm-tf's gate scales the transformed part, ours the input: the same gate with the opposite sign.
         transform = arrays.take(name + "W_transform", features, features, asked_by=asked_by).t()
         carry = arrays.take(name + "W_carry", features, features, asked_by=asked_by).t()
         tensors[f"{here}highways.{index}.weight"] = torch.cat([transform, -carry])
@@ -143,7 +143,7 @@ def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str,
 
 
 def _swap_gates(rows: Tensor) -> Tensor:
-    """Input, candidate, forget, output to input, forget, candidate, output; or back."""
+    """Reorder gates from (input, candidate, forget, output) to (input, forget, candidate, output), or back."""
     admit, second, third, emit = rows.chunk(4)
     return torch.cat([admit, third, second, emit])
 

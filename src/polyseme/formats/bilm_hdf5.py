@@ -51,7 +51,7 @@ class Hdf5Weights(Weights):
             raise FormatError(f"{self.path}: {name} holds {dataset.dtype}, expected floating-point numbers")
         if dataset.external or dataset.is_virtual:
             raise FormatError(f"{self.path}: {name} is in another file, which HDF5 would open; refused as unsafe")
-        # A tiny file may declare a huge array: what is not stored is not read.
+        # A tiny file may declare a huge array, so an array that is not fully stored is refused.
         if not _is_stored(dataset):
             raise FormatError(
                 f"{self.path}: {name} declares {dataset.nbytes:,} bytes but stores {dataset.id.get_storage_size():,}; "
@@ -113,7 +113,7 @@ def write(model: Model, folder: Path) -> None:
 
 
 def _is_stored(dataset: h5py.Dataset) -> bool:
-    """Whether every number of an array has its place in the file; HDF5 makes up those that have none."""
+    """Whether every number of an array is stored in the file; HDF5 fills in those that are not."""
     if dataset.chunks is None:
         return bool(dataset.id.get_storage_size() >= dataset.nbytes)
     chunks = math.prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))

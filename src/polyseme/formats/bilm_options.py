@@ -1,4 +1,4 @@
-"""bilm-tf's ``options.json``, to our configuration and back."""
+"""Translates bilm-tf's ``options.json`` to our configuration and back."""
 
 from pydantic import ValidationError
 
@@ -9,16 +9,16 @@ from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncod
 from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID
 
 STORED_BYTE_CHARACTERS = BYTE_CHARACTERS - 1
-"""Files lack the row of the mask."""
+"""Files do not have the row of the mask."""
 
 
 def to_config(options: JsonObject, arrays: Weights, softmax: Weights, *, kind: str, where: str) -> BiLMConfig:
-    """The configuration that an options file describes, for arrays that carry bilm-tf's names.
+    """The configuration that an options file describes, for arrays with bilm-tf's names.
 
     Args:
         options: The options file.
-        arrays: The weights; they tell whether the input is characters or words.
-        softmax: Where the softmax is, if anywhere.
+        arrays: The weights, which show whether the input is characters or words.
+        softmax: The arrays that contain the softmax, if there is one.
         kind: The format to record.
         where: The options file's name.
     """
@@ -48,7 +48,7 @@ def to_config(options: JsonObject, arrays: Weights, softmax: Weights, *, kind: s
 
 
 def _token_encoder(options: JsonObject, arrays: Weights, where: str) -> CharacterEncoderConfig | WordEncoderConfig:
-    """Characters or words, whichever the weights hold."""
+    """The settings for characters or for words, whichever the weights contain."""
     if "char_cnn" in options and "char_embed" in arrays:
         cnn = options["char_cnn"]
         characters = cnn.get("n_characters", BYTE_CHARACTERS)
@@ -83,7 +83,7 @@ def _rows(arrays: Weights, name: str) -> int:
 
 
 def to_options(config: BiLMConfig, encoder: CharacterEncoderConfig, lstm: LstmEncoderConfig) -> JsonObject:
-    """An options file for a configuration that did not come from one."""
+    """Make an options file for a configuration that was not read from one."""
     return {
         "lstm": {
             "dim": lstm.hidden_dim,

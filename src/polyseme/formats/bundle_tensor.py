@@ -1,8 +1,8 @@
 """Finds and reads one tensor of a TensorFlow checkpoint.
 
-A tensor's entry in the index is a protocol buffer that says its type, its shape and where its bytes are in a data file.
-A variable that was trained in parts has an entry without bytes that lists the parts, and an entry for each. All this is
-untrusted input: whatever it claims is compared with the files themselves before anything is allocated.
+A tensor's entry in the index is a protocol buffer with its type, its shape and the position of its bytes in a data
+file. A variable that was trained in parts has an entry without bytes that lists the parts, and an entry for each part.
+All of this is untrusted input: everything is checked against the files before memory is allocated.
 """
 
 import math
@@ -31,7 +31,7 @@ _MOST_DIMENSIONS = 32
 _MOST_VALUES = 1 << 48
 _PIECE = 1 << 24
 
-Place = tuple[slice, ...]
+Part = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Shard:
 
 @dataclass(frozen=True)
 class _Region:
-    """A run of bytes in a data file, and which part of its tensor it holds."""
+    """A range of bytes in a data file, and the part of the tensor that it contains."""
 
     shard: Shard
     offset: int
     size: int
-    place: Place
+    part: Part
     shape: tuple[int, ...]
 
 
@@ -73,7 +73,7 @@ class BundleTensor:
         """Return the values; bfloat16 comes as float32, every other type as it is stored.
 
         Raises:
-            FormatError: The values are not of a type that can be read, or the file was cut since the bundle was opened.
+            FormatError: The type of the values cannot be read, or the file became shorter after it was opened.
         """
         if self.dtype not in _READABLE:
             shard = self._regions[0].shard.name
@@ -83,7 +83,7 @@ class BundleTensor:
         else:
             values = np.empty(self.shape, _READABLE[self.dtype])
             for region in self._regions:
-                values[region.place] = self._load(region)
+                values[region.part] = self._load(region)
         if self.dtype == "bfloat16":  # the upper half of a float32
             return (values.astype("<u4") << 16).view("<f4")
         return values
@@ -102,13 +102,13 @@ class BundleTensor:
 
 
 def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard], index: str) -> BundleTensor:
-    """Return a tensor after checking everything that is said of it.
+    """Return a tensor after checking its entry against the data files.
 
     Args:
         key: Its name in the index.
         table: The index.
         shards: The data files.
-        index: What errors call the index.
+        index: The name of the index in errors.
     """
     where = f"{index}, {key[:200].decode(errors='replace')!r}"
     try:
@@ -122,7 +122,7 @@ def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard
         whole = _region(entry, shards, tuple(slice(0, size) for size in shape))
         return BundleTensor(name, shape, dtype, (whole,))
     regions = _part_regions(key, parts, table, shards, where)
-    if not _make_up(shape, [region.place for region in regions]):
+    if not _cover(shape, [region.part for region in regions]):
         raise damaged(where, f"its {len(regions)} parts do not follow each other to a tensor of {shape}")
     if sum(region.size for region in regions) > sum(shard.size for shard in shards):
         raise damaged(where, "its parts are larger than the data files")
@@ -132,41 +132,41 @@ def find_tensor(key: bytes, table: Mapping[bytes, bytes], shards: Sequence[Shard
 def _part_regions(
     key: bytes, parts: Sequence[Message], table: Mapping[bytes, bytes], shards: Sequence[Shard], where: str
 ) -> list[_Region]:
-    """Where the parts of a tensor are, in the order of their places in it."""
+    """Return the byte ranges of the parts of a tensor, in the order of the parts in it."""
     whole = Message(table[key], where)
     dtype, shape = _dtype(whole), _shape(whole)
     regions = []
     seen = set()
-    for number, part in enumerate(parts):
-        # Along each dimension a start and a length; without a length, all of it.
-        extents = [(extent.count(1), extent.count(2) if 2 in extent else -1) for extent in part.messages(1)]
+    for number, listed in enumerate(parts):
+        # A start and a length for each dimension; without a length, the whole dimension.
+        extents = [(extent.count(1), extent.count(2) if 2 in extent else -1) for extent in listed.messages(1)]
         part_key = _part_key(key, extents) if len(extents) == len(shape) else b""
         if part_key not in table or part_key in seen:
             raise damaged(where, f"part {number} has no entry of its own")
         seen.add(part_key)
         part_entry = Message(table[part_key], f"{where}, part {number}")
         if _dtype(part_entry) != dtype:
-            raise damaged(part_entry.where, f"it holds {_dtype(part_entry)}, the whole {dtype}")
+            raise damaged(part_entry.where, f"it is {_dtype(part_entry)}, but the whole tensor is {dtype}")
         lengths = [length if length >= 0 else size for (_, length), size in zip(extents, shape, strict=True)]
-        place = tuple(slice(start, start + length) for (start, _), length in zip(extents, lengths, strict=True))
-        regions.append(_region(part_entry, shards, place))
-    return sorted(regions, key=lambda region: [along.start for along in region.place])
+        part = tuple(slice(start, start + length) for (start, _), length in zip(extents, lengths, strict=True))
+        regions.append(_region(part_entry, shards, part))
+    return sorted(regions, key=lambda region: [along.start for along in region.part])
 
 
-def _region(entry: Message, shards: Sequence[Shard], place: Place) -> _Region:
-    """Return where the bytes of an entry are, which holds the given part of its tensor."""
+def _region(entry: Message, shards: Sequence[Shard], part: Part) -> _Region:
+    """Return the byte range of an entry, which contains the given part of its tensor."""
     dtype, shape = _dtype(entry), _shape(entry)
-    if shape != tuple(along.stop - along.start for along in place):
-        raise damaged(entry.where, f"its shape {shape} is not that of its place in the whole")
+    if shape != tuple(along.stop - along.start for along in part):
+        raise damaged(entry.where, f"its shape {shape} is not that of its part of the tensor")
     shard, offset, size = entry.count(3), entry.count(4), entry.count(5)
     if shard >= len(shards):
-        raise damaged(entry.where, f"it is in data file {shard} but they end at {len(shards) - 1}")
+        raise damaged(entry.where, f"it is in data file {shard} but the last one is {len(shards) - 1}")
     if offset + size > shards[shard].size:
         end = f"it ends at byte {offset + size} of {shards[shard].name}"
-        raise damaged(entry.where, f"{end} but that has {shards[shard].size} bytes")
+        raise damaged(entry.where, f"{end} but that file has {shards[shard].size} bytes")
     if dtype in _READABLE and math.prod(shape) * _READABLE[dtype].itemsize != size:
         raise damaged(entry.where, f"{dtype} of {shape} does not fill {size} bytes")
-    return _Region(shards[shard], offset, size, place, shape)
+    return _Region(shards[shard], offset, size, part, shape)
 
 
 def _dtype(entry: Message) -> str:
@@ -181,22 +181,22 @@ def _shape(entry: Message) -> tuple[int, ...]:
 
 
 def _part_key(name: bytes, extents: Sequence[tuple[int, int]]) -> bytes:
-    """Return the key of a part: 0, name, rank and extents in a code that sorts as they do (OrderedCode)."""
+    """Return the key of a part: 0, name, rank and extents, in an encoding that keeps their order (OrderedCode)."""
     key = b"\0" + name.replace(b"\0", b"\0\xff") + b"\0\1"
     key += bytes([1, len(extents)]) if extents else b"\0"
     for number in (number for extent in extents for number in extent):
-        # A first run of as many ones as there are bytes, or of zeros where negative; then the number.
+        # As many one bits as there are bytes (zero bits if the number is negative), then the number.
         size = max(number, ~number).bit_length() // 7 + 1
         ones = (1 << size) - 1 << 7 * size
         key += (number % (1 << 8 * size) ^ ones).to_bytes(size, "big")
     return key
 
 
-def _make_up(shape: tuple[int, ...], places: Sequence[Place]) -> bool:
-    """Whether parts, in order, follow each other along one axis and are whole along the others, as TensorFlow cuts."""
-    cut = [axis for axis, size in enumerate(shape) if any(place[axis] != slice(0, size) for place in places)]
-    if not cut:
-        return len(places) == 1
-    starts = [*(place[cut[0]].start for place in places), shape[cut[0]]]
-    ends = [0, *(place[cut[0]].stop for place in places)]
-    return len(cut) == 1 and starts == ends
+def _cover(shape: tuple[int, ...], parts: Sequence[Part]) -> bool:
+    """Whether parts cover a tensor as TensorFlow divides it: in order along one axis, and whole along the others."""
+    divided = [axis for axis, size in enumerate(shape) if any(part[axis] != slice(0, size) for part in parts)]
+    if not divided:
+        return len(parts) == 1
+    starts = [*(part[divided[0]].start for part in parts), shape[divided[0]]]
+    ends = [0, *(part[divided[0]].stop for part in parts)]
+    return len(divided) == 1 and starts == ends

@@ -13,7 +13,7 @@ from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds
 from polyseme.models.model import Model, ModelPath
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
-"""Models that come with the package, one folder each."""
+"""The folder of bundled models, one subfolder per model."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)")
 """``https://...``, also as `Path` writes it, with one slash; a single letter is a drive."""
@@ -53,7 +53,7 @@ def open_model(
     """Open a contextual model of any known format.
 
     Args:
-        path: The name of a bundled model, a folder, a zip, an HDF5 file with its options beside it, the prefix of a
+        path: The name of a bundled model, a folder, a zip, an HDF5 file with its options next to it, the prefix of a
             TensorFlow checkpoint, or ``(options, weights)``.
         softmax: An HDF5 file with the softmax, if it is a separate file.
         vocabulary: The output words, one per line, if they are a separate file.
@@ -68,7 +68,7 @@ def open_model(
 
 
 def stored_path(path: ModelPath) -> ModelPath:
-    """A path by which `open_any` finds the same again from any working folder: absolute, or a bundled model's name."""
+    """A path that `open_any` can open from any working folder: an absolute path, or a bundled model's name."""
     if isinstance(path, tuple):
         return str(Path(path[0]).absolute()), str(Path(path[1]).absolute())
     local = Path(path)
@@ -76,17 +76,17 @@ def stored_path(path: ModelPath) -> ModelPath:
 
 
 def bundled_names() -> list[str]:
-    """The models that come with the package."""
+    """The names of the bundled models."""
     return sorted(folder.name for folder in BUNDLED.glob("*") if (folder / native.CONFIG).is_file())
 
 
 def _is_bundled(path: Path) -> bool:
-    """Whether this is no path but the name of a bundled model."""
+    """Whether this is the name of a bundled model and not a path."""
     return path == Path(path.name) and not path.exists() and path.name in bundled_names()
 
 
 def _read_known(files: Files, roles: Roles, kinds: tuple[str, ...], given: Mapping[str, Path]) -> Opened:
-    """Read what is in some files, whatever its format."""
+    """Read the model or word vectors in these files, whatever the format."""
     for layout in LAYOUTS:
         if kinds and layout.kind not in kinds:
             continue
@@ -103,11 +103,11 @@ def _read_known(files: Files, roles: Roles, kinds: tuple[str, ...], given: Mappi
             files.json(name)  # says what is wrong with a damaged one
     known = "; ".join(f"{layout.kind}: {layout.recognised_by}" for layout in LAYOUTS)
     held = ", ".join(files.names[:6]) + (", ..." if len(files.names) > 6 else "") or "nothing"
-    raise FormatError(f"{files.where}: no known model in it (it holds {held}); known are {known}")
+    raise FormatError(f"{files.where}: contains no known model (it holds {held}); known are {known}")
 
 
 def _look(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
-    """The files to look through, roles that the path itself decides, and the formats it can be (none: any)."""
+    """Return the files to examine, the roles that the path itself decides, and the possible formats (none: any)."""
     if path.is_dir():
         return Files.folder(path), {}, ()
     if not path.exists():
@@ -128,7 +128,7 @@ def _look_at_file(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
         options = find_options(beside)
         if options is None:
             raise InputError(
-                f"{path}: weights without options; put their options.json beside them or give (options, weights)"
+                f"{path}: weights without options; put their options.json next to them or give (options, weights)"
             )
         return _without_other_hdf5(beside, path), {}, (bilm_hdf5.KIND,)
     if start.startswith(ZIP_SIGNATURE) and path.suffix not in (".pkl", ".pt", ".pth"):
@@ -165,12 +165,13 @@ def _read_pair(options: Path, weights: Path, given: Mapping[str, Path]) -> Model
 
 
 def _local(path: str | Path) -> Path:
-    """The path, unless it is an address."""
+    """Return the path; raise an error if it is a web address."""
     local = Path(path)
     address = _ADDRESS.match(str(path))
     if address and not local.exists():
         raise InputError(
-            f"{address[1]}://{address[2]}: an address; nothing is downloaded, fetch the file yourself and give its path"
+            f"{address[1]}://{address[2]}: a web address; nothing is downloaded, "
+            "fetch the file yourself and give its path"
         )
     return local
 
@@ -191,7 +192,7 @@ def _existing(path: str | Path, role: str) -> Path:
 
 
 def _without_other_hdf5(files: Files, path: Path) -> Files:
-    """Of several weight files in a folder, the one that was named, and softmax files."""
+    """Of several weight files in a folder, keep the one that was named, and softmax files."""
     return Files(
         {
             name: path.parent / name

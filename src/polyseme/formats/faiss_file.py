@@ -1,9 +1,9 @@
 """Checks a file of vectors before faiss opens it.
 
-Faiss believes the sizes that a file states: a few wrong bytes make it ask for terabytes of memory, or read beyond an
-array. Of the many layouts that faiss knows only those are let through that polyseme writes: codes of 8 bits or float16
-(``IxSQ``), the same in clusters (``IwSq``), and product quantisation in clusters (``IwPQ``), by inner product. Every
-size in the file must be the one that follows from the number and the width of the vectors.
+Faiss trusts the sizes in a file: a few wrong bytes make it ask for terabytes of memory, or read beyond an array. Of the
+many layouts of faiss, only those that polyseme writes are accepted: codes of 8 bits or float16 (``IxSQ``), the same in
+clusters (``IwSq``), and product quantisation in clusters (``IwPQ``), all with inner product. Every size in the file
+must be the one that follows from the number and the width of the vectors.
 """
 
 import struct
@@ -21,7 +21,7 @@ _SIZES = 1 << 20
 
 
 def check_faiss(path: Path, *, count: int, dim: int, advice: str) -> None:
-    """Refuse a file that is not a whole index of so many vectors of this width.
+    """Raise an error if a file is not a complete index of ``count`` vectors of width ``dim``.
 
     Args:
         path: The file.
@@ -46,7 +46,7 @@ class _Wrong(Exception):  # noqa: N818
 
 
 class _Layout:
-    """Walks through a file in the order in which faiss writes it."""
+    """Reads a file in the order in which faiss writes it."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._size = file, size
@@ -77,7 +77,7 @@ class _Layout:
         self._expect("the metric", "i", _INNER_PRODUCT)
 
     def _clusters(self, dim: int) -> int:
-        """The list of clusters with their centroids; gives their number."""
+        """Read the list of clusters with their centroids; return their number."""
         clusters, _ = self._read("QQ")
         if not 1 <= clusters <= self._size:
             raise _Wrong(f"{clusters:,} clusters")
@@ -90,7 +90,7 @@ class _Layout:
         return int(clusters)
 
     def _scalar_quantizer(self, dim: int) -> int:
-        """Gives the bytes of one vector."""
+        """Return the number of bytes of one vector."""
         kind, _, _ = self._read("iif")
         if kind not in (_EIGHT_BITS, _FLOAT16):
             raise _Wrong(f"codes of kind {kind}")
@@ -101,7 +101,7 @@ class _Layout:
         return code
 
     def _product_quantizer(self, dim: int) -> int:
-        """Gives the bytes of one vector."""
+        """Return the number of bytes of one vector."""
         self._flag()
         (code,) = self._read("Q")
         if not 1 <= code <= dim or dim % code:
@@ -113,7 +113,7 @@ class _Layout:
         return int(code)
 
     def _lists(self, clusters: int, code: int, count: int) -> None:
-        """The vectors, cluster by cluster: their codes and their numbers."""
+        """Read the vectors, cluster by cluster: their codes and their ids."""
         if (kind := self._bytes(4)) != b"ilar":
             raise _Wrong(f"its clusters begin with {kind!r}")
         self._expect("the number of clusters", "Q", clusters)
@@ -145,13 +145,13 @@ class _Layout:
     def _flag(self) -> bool:
         (value,) = self._read("B")
         if value > 1:
-            raise _Wrong(f"{value} where 0 or 1 is expected")
+            raise _Wrong(f"got {value}, expected 0 or 1")
         return bool(value)
 
     def _expect(self, what: str, kind: str, value: int) -> int:
         (found,) = self._read(kind)
         if found != value:
-            raise _Wrong(f"{what} is {found:,} where {value:,} is expected")
+            raise _Wrong(f"{what} is {found:,}, expected {value:,}")
         return value
 
     def _read(self, kinds: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The files of a model, in a folder, a zip or named one by one, read in place."""
+"""The files of a model: in a folder, in a zip or named one by one, read without unpacking to disk."""
 
 import gzip
 import io
@@ -13,17 +13,17 @@ from typing import IO, Any, BinaryIO, cast
 from polyseme.errors import FormatError, InputError, PolysemeError
 
 JsonObject = dict[str, Any]
-"""A JSON object, whose values may be anything until they are checked."""
+"""A JSON object whose values are not checked yet."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 GZIP_SIGNATURE = b"\x1f\x8b"
 ZIP_SIGNATURE = b"PK\x03\x04"
 LARGEST_RATIO = 100
 SMALL_ENTRY = 16 << 20
-"""Compressed files are unpacked into memory. Weights hardly shrink, and no other file is larger than this."""
+"""Files that unpack to at most this many bytes are accepted whatever their ratio; larger ones hardly compress."""
 
 
 def check_unpacked(where: str, packed: int, unpacked: int) -> None:
-    """Refuse what would unpack to very many times its size."""
+    """Raise an error if a file would unpack to very many times its size."""
     if unpacked > max(SMALL_ENTRY, LARGEST_RATIO * packed):
         raise FormatError(
             f"{where}: {packed:,} bytes would unpack to {unpacked:,}, more than {LARGEST_RATIO} times as many; refused "
@@ -32,7 +32,7 @@ def check_unpacked(where: str, packed: int, unpacked: int) -> None:
 
 
 class Files:
-    """Files by name. ``where`` is what to call the whole in messages."""
+    """Files by name. ``where`` is the name of the whole collection in messages."""
 
     def __init__(self, paths: Mapping[str, Path], *, where: str) -> None:
         self.where = where
@@ -55,31 +55,31 @@ class Files:
     def open(self, name: str) -> BinaryIO:
         """Open a file for reading; seekable."""
         if name not in self._paths:
-            raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
+            raise FormatError(f"{self.where}: {name} is missing, which this model needs; get the whole model again")
         try:
             return self._paths[name].open("rb")
         except OSError as error:
             raise InputError(f"{self.shown(name)}: cannot be read ({error.strerror})") from error
 
     def shown(self, name: str) -> str:
-        """What to call a file in messages."""
+        """The name of a file in messages."""
         return str(self._paths[name])
 
     def location(self, name: str) -> Path:
-        """The path of a file, for formats that are mapped into memory."""
+        """The path of a file, for formats that are memory-mapped."""
         return self._paths[name]
 
     def plus(self, more: Mapping[str, Path]) -> "Files":
-        """These files and more, named otherwise than any here."""
+        """These files and others, which must have different names."""
         return _Union(self, Files(more, where=self.where))
 
     def begins_with(self, name: str, signature: bytes) -> bool:
-        """Whether a file's first bytes are these."""
+        """Whether a file begins with these bytes."""
         with self.open(name) as file:
             return file.read(len(signature)) == signature
 
     def content(self, name: str, most: int = -1) -> bytes:
-        """The bytes of a file, or the first of them; unpacked if it is a gzip file."""
+        """The bytes of a file, or only the first ones; unpacked if it is a gzip file."""
         packed = self.begins_with(name, GZIP_SIGNATURE)
         with self.open(name) as file:
             if not packed:
@@ -96,14 +96,14 @@ class Files:
         return content
 
     def text(self, name: str) -> str:
-        """A whole text file."""
+        """Read a whole text file."""
         try:
             return self.content(name).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
 
     def json(self, name: str) -> JsonObject:
-        """A whole JSON file, which must hold an object."""
+        """Read a whole JSON file, which must contain an object."""
         try:
             value = json.loads(self.text(name))
         except ValueError as error:
@@ -119,7 +119,7 @@ class Files:
         return value
 
     def json_or_none(self, name: str) -> JsonObject | None:
-        """A JSON object if the file holds one; for looking around."""
+        """Return the JSON object in a file, or None if there is none; for recognising formats."""
         try:
             return self.json(name)
         except FormatError:
@@ -141,7 +141,7 @@ class ZipFiles(Files):
             inner = PurePosixPath(entry.filename.replace("\\", "/"))
             if inner.is_absolute() or ".." in inner.parts or (inner.parts and inner.parts[0].endswith(":")):
                 raise FormatError(f"{path}: entry {entry.filename!r} points outside the archive; refused as unsafe")
-            litter = inner.name.startswith("._") or "__MACOSX" in inner.parts  # that macOS leaves in zips
+            litter = inner.name.startswith("._") or "__MACOSX" in inner.parts  # files that macOS adds to zips
             if not litter and not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
                 self._entries.setdefault(inner.name, entry)
                 self._places.setdefault(inner.name, []).append(entry.filename)
@@ -152,10 +152,10 @@ class ZipFiles(Files):
         return sorted(self._entries)
 
     def open(self, name: str) -> BinaryIO:
-        """Read an entry: in place if it is not compressed, else through memory, since it must be seekable."""
+        """Open an entry: in place if it is not compressed, else unpacked into memory, since it must be seekable."""
         entry = self._entries.get(name)
         if entry is None:
-            raise FormatError(f"{self.where}: no {name} in it, which this model needs; get the whole model again")
+            raise FormatError(f"{self.where}: {name} is missing, which this model needs; get the whole model again")
         if len(places := self._places[name]) > 1:
             raise InputError(
                 f"{self.where}: {name} is in it {len(places)} times ({', '.join(places[:3])}), expected one model; "
@@ -169,18 +169,18 @@ class ZipFiles(Files):
             return io.BytesIO(self._zip_read(name, file))
 
     def location(self, name: str) -> Path:
-        """Refused: an entry has no path of its own."""
+        """Raise an error, since an entry of a zip has no path of its own."""
         raise FormatError(f"{self.where}: {name} cannot be read within a zip; unpack it first")
 
     def begins_with(self, name: str, signature: bytes) -> bool:
-        """Whether an entry's first bytes are these, without unpacking the rest."""
+        """Whether an entry begins with these bytes, without unpacking the rest."""
         with self._zip_open(name) as file:
             return self._zip_read(name, file, len(signature)) == signature
 
     def _zip_open(self, name: str) -> IO[bytes]:
         try:
             return self._zip.open(self._entries[name])
-        except RuntimeError as error:  # also NotImplementedError: a compression that Python does not have
+        except RuntimeError as error:  # includes NotImplementedError, for a compression that Python does not support
             raise FormatError(f"{self.shown(name)}: encrypted or packed in an unknown way; unpack it first") from error
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
@@ -192,12 +192,12 @@ class ZipFiles(Files):
             raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
 
     def shown(self, name: str) -> str:
-        """What to call an entry in messages."""
+        """The name of an entry in messages."""
         return f"{self.where}!{self._entries[name].filename}"
 
 
 class _Union(Files):
-    """Two sets of files as one."""
+    """Two collections of files as one."""
 
     def __init__(self, first: Files, second: Files) -> None:
         self.where = first.where
@@ -208,17 +208,17 @@ class _Union(Files):
 
     @property
     def names(self) -> list[str]:
-        """Names of both, sorted."""
+        """The names in both, sorted."""
         return sorted({name for files in self._sets for name in files.names})
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file of either."""
+        """Open a file from either."""
         return self._holder(name).open(name)
 
     def shown(self, name: str) -> str:
-        """What to call a file in messages."""
+        """The name of a file in messages."""
         return self._holder(name).shown(name)
 
     def location(self, name: str) -> Path:
-        """The path of a file of either."""
+        """The path of a file from either."""
         return self._holder(name).location(name)

@@ -1,4 +1,4 @@
-"""How every format is recognised, by content: one table."""
+"""One table of how every format is recognised by its content."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from polyseme.models.static import WordVectors
 
 Opened = Model | WordVectors
 Roles = dict[str, str]
-"""What each file is for, to the file's name."""
+"""Maps the role of a file (options, weights, ...) to its name."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class Layout:
     kind: str
     recognised_by: str
     find: Callable[[Files], Roles | None]
-    """The role of each file that is needed, or None if the files are of another format."""
+    """Returns the role of each needed file, or None if the files have another format."""
     read: Callable[..., Opened]
     separate: frozenset[str] = frozenset()
-    """Parts that may be given as separate files."""
+    """Roles of files that may be given separately."""
     no_parts: str = "carries its own"
-    """Why other parts cannot be given: the format carries its own, or has none."""
+    """Why other files cannot be given: the format carries its own, or has none."""
 
 
 def find_options(files: Files) -> str | None:
@@ -37,7 +37,7 @@ def find_options(files: Files) -> str | None:
 
 
 def holds_softmax_alone(files: Files, name: str) -> bool:
-    """Whether an HDF5 file holds the softmax of a biLM and not the biLM itself."""
+    """Whether an HDF5 file contains the softmax of a biLM and not the biLM itself."""
     with files.open(name) as file:
         try:
             arrays = bilm_hdf5.Hdf5Weights(file, files.shown(name))
@@ -135,7 +135,7 @@ LAYOUTS = (
 
 
 def _vocabulary(files: Files) -> Roles:
-    """A text file that lists the markers of a vocabulary among its first lines."""
+    """Find a text file with the markers of a vocabulary in its first lines."""
     for name in files.names:
         if name.endswith((".txt", ".vocab", ".txt.gz", ".vocab.gz")):
             head = files.content(name, 4096).decode("utf-8", "ignore").split("\n")

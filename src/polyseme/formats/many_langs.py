@@ -1,4 +1,4 @@
-"""ELMoForManyLangs: a folder of torch pickles and character and word tables, one of 44 languages each."""
+"""Reads ELMoForManyLangs models, one per language: torch pickles with character and word tables."""
 
 import pickle
 import warnings
@@ -22,7 +22,7 @@ from polyseme.text.characters import UnicodeCharacters
 KIND = "elmo-many-langs"
 CONFIG, CHARACTERS, WORDS, TOKENS, ENCODER = "config.json", "char.dic", "word.dic", "token_embedder.pkl", "encoder.pkl"
 
-# The public models point to this file, which did not come with them (cnn_50_100_512_4096_sample).
+# The settings file that the public models refer to but do not include (cnn_50_100_512_4096_sample).
 _DEFAULT_NAME = "cnn_50_100_512_4096_sample.json"
 _DEFAULT: JsonObject = {
     "encoder": {"name": "elmo", "projection_dim": 512, "cell_clip": 3, "proj_clip": 3, "dim": 4096, "n_layers": 2},
@@ -40,12 +40,12 @@ _LARGEST_VIEW = 1 << 30
 
 
 class PickledWeights(Weights):
-    """A state dict saved by torch, read without running anything that is in the file."""
+    """A state dict saved by torch, read without running any code in the file."""
 
     def __init__(self, files: Files, name: str) -> None:
         self.path = files.shown(name)
         with files.open(name) as file:
-            # What torch saved begins as a zip or with a pickle of protocol 2.
+            # A file saved by torch begins as a zip or with a pickle of protocol 2.
             other_pickle = file.read(2) in (b"\x80\3", b"\x80\4", b"\x80\5")
             file.seek(0)
             _check_packing(file, self.path)
@@ -97,7 +97,7 @@ def read(files: Files) -> Model:
             characters,
             max_characters=encoder.max_characters,
             words=words if encoder.words else None,
-            # The original code reads the two markers crosswise, and the weights were trained that way.
+            # The original code swaps the two markers when it reads them, and the weights were trained that way.
             begin_word="<eow>",
             end_word="<bow>",
         )
@@ -109,7 +109,7 @@ def read(files: Files) -> Model:
 
 
 def _check_packing(file: BinaryIO, path: str) -> None:
-    """Torch unpacks compressed tensors without asking how large they become."""
+    """Refuse compressed tensors that would become too large, since torch unpacks them without a limit."""
     if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
         return  # torch's older format is not compressed
     try:
@@ -125,8 +125,9 @@ def _check_packing(file: BinaryIO, path: str) -> None:
 def _dictionary(files: Files, name: str) -> dict[str, int]:
     """Read ``token TAB id`` lines.
 
-    The original strips every line and takes one that is left with an id alone for that of U+3000, which is white space
-    itself. So any other white space that is a token (a no-break space) is U+3000 as well, and unknown as itself.
+    The original code strips every line, and reads a line of which only an id is left as the id of U+3000, which is
+    whitespace itself. So the line of any other whitespace token (a no-break space) also becomes U+3000, and that token
+    itself is unknown.
     """
     table: dict[str, int] = {}
     for number, line in enumerate(files.text(name).split("\n"), start=1):
@@ -141,7 +142,7 @@ def _dictionary(files: Files, name: str) -> dict[str, int]:
 def _settings(files: Files) -> tuple[JsonObject, str]:
     """The network's settings and the name of the file they are in.
 
-    ``config_path`` points into its author's home, so a file of that name is looked for in the model's folder.
+    ``config_path`` is a path on its author's machine, so a file of that name is looked for in the model's folder.
     """
     outer = files.json(CONFIG)
     if "encoder" in outer and "token_embedder" in outer:
@@ -199,8 +200,8 @@ def _token_encoder(
     word_dim = int(tokens.get("word_dim") or 0)
     if word_dim and not words:
         raise FormatError(
-            f"{where}: word_dim is {word_dim}, but no words are in {WORDS}; put the {WORDS} that came with the "
-            "model beside its weights"
+            f"{where}: word_dim is {word_dim}, but {WORDS} has no words; put the {WORDS} that came with the "
+            "model next to its weights"
         )
     return CharacterEncoderConfig(
         alphabet="unicode",
@@ -248,7 +249,7 @@ def _read_token_encoder(arrays: Weights, config: BiLMConfig, asked_by: str) -> d
 
 
 def _read_lstms(arrays: Weights, config: BiLMConfig, asked_by: str) -> dict[str, Tensor]:
-    """The gates are in the order of ours, and the forget bias is already in the stored one."""
+    """Read the LSTMs; gates are in our order, and the stored bias already includes the forget bias."""
     tensors: dict[str, Tensor] = {}
     hidden, projection = config.encoder.hidden_dim, config.projection_dim
     for direction in ("forward", "backward"):

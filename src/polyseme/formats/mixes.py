@@ -1,6 +1,6 @@
-"""Layer mixes that were learnt with a network, in the file ``mixes.safetensors`` of its model folder.
+"""Reads and writes layer mixes learnt with a network: the file ``mixes.safetensors`` of its model folder.
 
-For mix number k the file holds ``k.weights`` (L,), ``k.gamma`` (1,) and ``k.layer_norm``, a single truth value.
+For mix number k the file has ``k.weights`` (L,), ``k.gamma`` (1,) and ``k.layer_norm``, a single truth value.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ MIXES = "mixes.safetensors"
 
 
 def read(files: Files, *, layers: int) -> tuple[ScalarMix, ...]:
-    """The mixes among some files, none if there is no such file.
+    """Read the mixes of a model folder; none if it has no file of mixes.
 
     Args:
         files: The model folder.
@@ -53,7 +53,7 @@ def write(mixes: Sequence[ScalarMix], folder: Path) -> None:
         tensors[f"{number}.gamma"] = mix.gamma.detach().cpu().float().contiguous()
         tensors[f"{number}.layer_norm"] = torch.tensor(mix.layer_norm)
     safetensors.torch.save_file(tensors, folder / MIXES, metadata={"format": "pt"})
-    (folder / MIXES).chmod(0o644)  # safetensors makes it readable by its owner alone
+    (folder / MIXES).chmod(0o644)  # safetensors makes it readable by its owner only
 
 
 def _mix(tensors: dict[str, Tensor], number: int, layers: int, where: str) -> ScalarMix:

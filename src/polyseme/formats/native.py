@@ -79,11 +79,11 @@ def write(model: Model, folder: Path, *, storage: Storage = "float32") -> None:
 
 
 def write_weights(model: Model, path: Path, *, storage: Storage = "float32") -> None:
-    """Write the weights of a model, or replace those of a folder; the file is whole at every moment."""
+    """Write the weights of a model, or replace those in a folder; the file is complete at every moment."""
     tensors = {name: tensor.contiguous().cpu() for name, tensor in model.bilm.state_dict().items()}
     with whole_file(path) as temporary:
         safetensors.torch.save_file(compact(tensors, storage), temporary, metadata={"format": "pt"})
-        temporary.chmod(0o644)  # it comes readable by its owner alone
+        temporary.chmod(0o644)  # safetensors makes it readable by its owner only
 
 
 def _indexer(files: Files, config: BiLMConfig) -> Indexer:

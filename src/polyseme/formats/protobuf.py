@@ -1,15 +1,15 @@
-"""Reads the wire format of protocol buffers: numbered fields that are numbers or bytes."""
+"""Reads the wire format of protocol buffers: numbered fields that contain numbers or bytes."""
 
 from polyseme.errors import FormatError
 
 
 def damaged(where: str, what: str) -> FormatError:
-    """Return the error for a file that contradicts itself."""
-    return FormatError(f"{where}: {what}; the file is damaged or cut short, copy it from its source again")
+    """Return the error for a file whose contents are inconsistent."""
+    return FormatError(f"{where}: {what}; the file is damaged or truncated, copy it from its source again")
 
 
 def read_varint(data: bytes, at: int, where: str) -> tuple[int, int]:
-    """Return the number that starts at a place, seven bits a byte, and the place behind it."""
+    """Return the number that starts at a position, with seven bits per byte, and the position after it."""
     value = 0
     for step, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << (7 * step)
@@ -25,7 +25,7 @@ class Message:
 
     Args:
         data: The message.
-        where: What errors call it.
+        where: Its name in errors.
     """
 
     def __init__(self, data: bytes, where: str) -> None:
@@ -43,7 +43,7 @@ class Message:
                 if kind == 2:
                     size, at = read_varint(data, at, where)
                 if at + size > len(data):
-                    raise damaged(where, f"field {number} is longer than what holds it")
+                    raise damaged(where, f"field {number} is longer than its message")
                 value, at = data[at : at + size], at + size
             else:
                 raise damaged(where, f"field {number} is of the unknown kind {kind}")
@@ -53,17 +53,17 @@ class Message:
         return number in self._fields
 
     def count(self, number: int) -> int:
-        """Return a field that holds a number which cannot be negative; an absent one is 0."""
+        """Return the value of a field that is a non-negative number; a missing field is 0."""
         value = self._fields.get(number, [0])[-1]
         if isinstance(value, bytes) or value >= 1 << 63:
-            raise damaged(self.where, f"field {number} is not a number from 0 up")
+            raise damaged(self.where, f"field {number} is not a non-negative number")
         return value
 
     def messages(self, number: int) -> "list[Message]":
-        """Return the messages in a repeated field; an absent one has none."""
+        """Return the messages in a repeated field; a missing field has none."""
         found = []
         for value in self._fields.get(number, []):
             if isinstance(value, int):
-                raise damaged(self.where, f"field {number} is a number where a message was expected")
+                raise damaged(self.where, f"field {number} is a number, expected a message")
             found.append(Message(value, self.where))
         return found

@@ -1,9 +1,9 @@
 """Reads sorted string tables, the LevelDB file that TensorFlow uses as the index of a checkpoint.
 
-A table is a row of blocks and a footer. A block holds keys and values, each key spelled as the number of bytes that it
-shares with the key before and the rest; then come the places where a whole key stands, their number, a byte that names
-the compression, and a checksum of all that. The last block lists the others. Nothing in a file is believed: every
-length is compared with the bytes that are there.
+A table is a sequence of blocks and a footer. A block contains keys and values; each key is stored as the number of
+bytes it shares with the key before, and the remaining bytes. After them come the positions of the keys that are stored
+in full, the number of these positions, a byte for the compression, and a checksum of the block. The last block lists
+the others. Nothing in a file is trusted: every length is compared with the bytes that are there.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from polyseme.formats.protobuf import damaged, read_varint
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER = 5  # compression, checksum
-# A writer spells a key in full at least every 16 keys, so names cannot outgrow their file by more than this.
+# At least every 16th key is stored in full, so the keys together cannot be longer than this many times the file.
 _MOST_KEY_BYTES = 64
 
 
@@ -23,24 +23,24 @@ def read_table(data: bytes, where: str) -> dict[bytes, bytes]:
 
     Args:
         data: The file.
-        where: What errors call it.
+        where: Its name in errors.
     """
     if len(data) < _FOOTER or int.from_bytes(data[-8:], "little") != _MAGIC:
         raise FormatError(
-            f"{where}: not the index of a TensorFlow checkpoint, or cut short (it lacks the mark at its end)"
+            f"{where}: not the index of a TensorFlow checkpoint, or truncated (it lacks the mark at its end)"
         )
     body, footer = data[:-_FOOTER], data[-_FOOTER:]
     at = 0
-    for _ in range(2):  # the first place is that of an empty block
+    for _ in range(2):  # the first position and size are those of an empty block
         at = read_varint(footer, at, f"{where}, footer")[1]
-    listing = _block(body, *_place(footer[at:], f"{where}, footer"), where)
+    listing = _block(body, *_position(footer[at:], f"{where}, footer"), where)
 
     table: dict[bytes, bytes] = {}
     last, key_bytes, end = b"", 0, 0
     for _, value in _entries(listing, f"{where}, list of blocks"):
-        start, size = _place(value, f"{where}, list of blocks")
+        start, size = _position(value, f"{where}, list of blocks")
         if start < end:
-            raise damaged(where, f"the block at byte {start} lies inside the one before it")
+            raise damaged(where, f"the block at byte {start} overlaps the one before it")
         end = start + size
         for key, found in _entries(_block(body, start, size, where), f"{where}, block at byte {start}"):
             if table and key <= last:
@@ -53,7 +53,7 @@ def read_table(data: bytes, where: str) -> dict[bytes, bytes]:
     return table
 
 
-def _place(data: bytes, where: str) -> tuple[int, int]:
+def _position(data: bytes, where: str) -> tuple[int, int]:
     """Return the start and the size of a block."""
     start, at = read_varint(data, 0, where)
     return start, read_varint(data, at, where)[0]
@@ -70,7 +70,7 @@ def _block(body: bytes, start: int, size: int, where: str) -> bytes:
             f"save the checkpoint again with TensorFlow"
         )
     if _masked_crc(body[start : end + 1]) != int.from_bytes(body[end + 1 : end + _TRAILER], "little"):
-        raise damaged(where, f"the block at byte {start} does not have the checksum it was written with")
+        raise damaged(where, f"the block at byte {start} does not have the right checksum")
     return body[start:end]
 
 
@@ -86,7 +86,7 @@ def _entries(block: bytes, where: str) -> Iterator[tuple[bytes, bytes]]:
         fresh, at = read_varint(block, at, where)
         size, at = read_varint(block, at, where)
         if shared > len(key) or at + fresh + size > end:
-            raise damaged(where, f"the entry at byte {start} of the block is longer than what is there")
+            raise damaged(where, f"the entry at byte {start} of the block is longer than the block")
         key = key[:shared] + block[at : at + fresh]
         at += fresh
         yield key, block[at : at + size]
@@ -106,7 +106,7 @@ _CRC = _crc_table()
 
 
 def _masked_crc(data: bytes) -> int:
-    """Return the CRC-32C of some bytes, turned and shifted as LevelDB stores it."""
+    """Return the CRC-32C of some bytes, masked (rotated and offset) as LevelDB stores it."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _CRC[(crc ^ byte) & 0xFF] ^ crc >> 8

@@ -1,4 +1,4 @@
-"""How weights are stored: as they are, in half the size as bfloat16, or in a quarter as 8-bit integers."""
+"""How weights are stored: as float32, as bfloat16 (half the size) or as 8-bit integers (a quarter of the size)."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ from polyseme.errors import FormatError
 from polyseme.formats.choices import Storage
 
 SCALE = ".scale"
-"""Ends the name of the scales (rows,) that belong to a tensor of 8-bit rows."""
+"""Suffix of the name of the scales (rows,) that belong to a tensor of 8-bit rows."""
 _LEVEL = 127.0
 _LARGE = 1 << 14
-"""Tensors of fewer numbers (biases, scales, characters) are not worth rounding."""
+"""Tensors with fewer numbers (biases, scales, characters) are not worth rounding."""
 
 
 def compact(tensors: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor]:
@@ -32,7 +32,7 @@ def compact(tensors: Mapping[str, Tensor], storage: Storage) -> dict[str, Tensor
 
 
 def expand(tensors: Mapping[str, Tensor], *, where: str) -> dict[str, Tensor]:
-    """The tensors as float32, whatever they are stored as."""
+    """Convert the stored tensors to float32."""
     result: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         if name.endswith(SCALE) and tensors.get(name.removesuffix(SCALE), tensor).dtype == torch.int8:

@@ -1,7 +1,7 @@
 """Reads TensorFlow checkpoints (format V2, "tensor bundles") without TensorFlow.
 
-``model.ckpt-5.index`` is a sorted table from the names of the variables to what is known of each; their bytes lie in
-``model.ckpt-5.data-00000-of-00001``, or in several such files.
+``model.ckpt-5.index`` is a sorted table from the names of the variables to their types, shapes and positions; their
+bytes are in ``model.ckpt-5.data-00000-of-00001``, or in several such files.
 """
 
 import io
@@ -23,7 +23,7 @@ class TensorBundle(Mapping[str, BundleTensor]):
 
     Args:
         open_file: Opens a file of the checkpoint by its name, to be read as bytes with ``seek``; once for each.
-        prefix: What the names of the files have in common, such as ``model.ckpt-935588``.
+        prefix: The common prefix of the names of the files, such as ``model.ckpt-935588``.
 
     Raises:
         FormatError: A file is missing, damaged or not part of a checkpoint.
@@ -71,7 +71,7 @@ class TensorBundle(Mapping[str, BundleTensor]):
         self.close()
 
     def close(self) -> None:
-        """Close the data files; tensors can no longer be read."""
+        """Close the data files; after this, tensors cannot be read."""
         self._files.close()
 
 
@@ -80,11 +80,11 @@ def latest_prefix(names: Sequence[str], checkpoint_text: str | None) -> str:
 
     Args:
         names: The files that are there, with or without folders.
-        checkpoint_text: The content of the ``checkpoint`` file, if there is one. The path it holds is often one of its
-            author's machine, so that only the file's name counts.
+        checkpoint_text: The content of the ``checkpoint`` file, if there is one. The path in it is often one on its
+            author's machine, so only the file's name is used.
 
     Raises:
-        FormatError: There is no checkpoint, or no saying which of several is the latest.
+        FormatError: There is no checkpoint, or it is unclear which of several is the latest.
     """
     prefixes = sorted({name.removesuffix(".index") for name in names if name.endswith(".index")})
     if not prefixes:
@@ -97,12 +97,12 @@ def latest_prefix(names: Sequence[str], checkpoint_text: str | None) -> str:
         steps = [int(step[1]) if (step := re.search(r"-([0-9]{1,18})$", prefix)) else -1 for prefix in prefixes]
         best = [prefix for prefix, step in zip(prefixes, steps, strict=True) if step == max(steps)]
     if len(best) > 1:
-        raise FormatError(f"no saying which checkpoint is the latest: {', '.join(best)}; name the one to read")
+        raise FormatError(f"it is unclear which checkpoint is the latest: {', '.join(best)}; name the one to read")
     return best[0]
 
 
 def _open(open_file: Callable[[str], BinaryIO], name: str) -> BinaryIO:
     try:
         return open_file(name)
-    except (OSError, KeyError) as error:  # archives say KeyError
+    except (OSError, KeyError) as error:  # archives raise KeyError
         raise FormatError(f"{name}: this file of the checkpoint is missing or cannot be opened ({error})") from error

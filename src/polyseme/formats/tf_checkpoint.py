@@ -1,4 +1,4 @@
-"""bilm-tf's training checkpoints: the arrays of its HDF5 files under the names TensorFlow gave them."""
+"""Reads bilm-tf's training checkpoints: the arrays of its HDF5 files under TensorFlow's names."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from polyseme.models.model import Model
 
 KIND = "tf-checkpoint"
 
-# TensorFlow's scopes, whose spelling changed between its versions, to the names in HDF5 files.
+# Maps TensorFlow's scopes, whose spelling differs between versions, to the names in HDF5 files.
 _NAMES = (
     (re.compile(r"^lm/"), ""),
     (re.compile(r"/rnn/", re.I), "/RNN/"),
@@ -48,7 +48,7 @@ class CheckpointWeights(Weights):
 
 
 def hdf5_name(variable: str) -> str:
-    """What a variable is called in an HDF5 file of the same model."""
+    """The name of a variable in an HDF5 file of the same model."""
     for pattern, replacement in _NAMES:
         variable = pattern.sub(replacement, variable)
     return variable
@@ -59,7 +59,7 @@ def read(files: Files, *, options: str, prefix: str | None = None, vocabulary: s
     if prefix is None:
         prefix = latest_prefix(files.names, files.text("checkpoint") if "checkpoint" in files.names else None)
     if f"{prefix}.index" not in files.names:
-        raise InputError(f"{files.where}: no {prefix}.index in it; name one of its checkpoints")
+        raise InputError(f"{files.where}: contains no {prefix}.index; name one of its checkpoints")
     with TensorBundle(files.open, prefix) as bundle:
         arrays = CheckpointWeights(bundle, files.shown(f"{prefix}.index"))
         return from_arrays(files, arrays, options=options, vocabulary=vocabulary, softmax=arrays, kind=KIND)

@@ -10,9 +10,9 @@ from polyseme.errors import FormatError
 
 
 class Weights(Mapping[str, Tensor]):
-    """Named arrays of a foreign file, checked against the shape that is asked for before they are read.
+    """Named arrays of a foreign file, whose shape is checked before they are read.
 
-    Subclasses say how to list, measure and read; ``path`` names the file in messages.
+    Subclasses list the arrays, give their shapes and read them; ``path`` is the name of the file in messages.
     """
 
     path: str
@@ -25,15 +25,15 @@ class Weights(Mapping[str, Tensor]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return any(name == known for known in self)  # a mapping's own way would read the array
+        return any(name == known for known in self)  # the default of a mapping would read the array
 
     def take(self, name: str, *shape: int, asked_by: str) -> Tensor:
         """Read an array that must have this shape, as float32.
 
         Args:
             name: Its name in the file.
-            shape: What its shape must be.
-            asked_by: The file that asks for that shape.
+            shape: The shape it must have.
+            asked_by: The file that requires that shape.
         """
         if name not in self:
             raise FormatError(f"{self.path}: no {name}; {asked_by} asks for it with shape {shown_shape(shape)}")
@@ -46,5 +46,5 @@ class Weights(Mapping[str, Tensor]):
 
 
 def shown_shape(shape: tuple[int, ...]) -> str:
-    """A shape as messages write it: (2, 3)."""
+    """A shape as text for messages: (2, 3)."""
     return "(" + ", ".join(map(str, shape)) + ")"

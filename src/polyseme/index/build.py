@@ -157,7 +157,7 @@ class Builder:
             "format": self._corpus.reader,
             "words": None if words is None else [*sorted(words)],
             "sample": self._selection.sample,
-            "corpus": [[*fact] for fact in self._corpus.facts()],
+            "corpus": [[*file] for file in self._corpus.identity()],
             "shard_bytes": self._shard_bytes,
         }
 

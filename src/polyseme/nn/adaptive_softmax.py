@@ -1,4 +1,4 @@
-"""Adaptive softmax: frequent words in full width, rare ones in clusters of narrower rows."""
+"""Adaptive softmax: frequent words have rows of full width, rare words have narrower rows, in clusters."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -17,7 +17,7 @@ class AdaptiveSoftmax(Softmax):
     Args:
         dim: Width P of the states.
         vocabulary_size: Words, most frequent first.
-        cutoffs: Where each cluster begins; words before the first are in the head.
+        cutoffs: The id of the first word of each cluster; words before the first cluster are in the head.
     """
 
     def __init__(self, dim: int, vocabulary_size: int, cutoffs: Sequence[int]) -> None:
@@ -26,7 +26,7 @@ class AdaptiveSoftmax(Softmax):
         self.dim = dim
         self.cutoffs = tuple(cutoffs)
         narrowest = dim // NARROWING ** len(cutoffs)
-        # A little less than the root, whose power rounding may put above the width: the last rows would have width 0.
+        # Slightly below the exact root: rounding could otherwise make the narrowest rows 0 wide.
         narrowing = NARROWING if narrowest >= 1 else (1 - 1e-9) * dim ** (1 / len(cutoffs))
         self.clusters = nn.AdaptiveLogSoftmaxWithLoss(
             dim, vocabulary_size, list(cutoffs), div_value=narrowing, head_bias=True
@@ -38,34 +38,34 @@ class AdaptiveSoftmax(Softmax):
         return flat.reshape(*states.shape[:-1], self.vocabulary_size)
 
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
-        """Summed negative log-likelihood: only the clusters that hold a target are computed."""
+        """Summed negative log-likelihood; only the clusters that contain a target are computed."""
         head, tails = self._targets(targets)
         total = full_nll(states, self.clusters.head.weight, self.clusters.head.bias, head)
-        for narrow, table, _, words in self._reached(states, tails):
+        for narrow, table, _, words in self._clusters_with_targets(states, tails):
             total = total + full_nll(narrow, table, table.new_zeros(len(table)), words)
         return total
 
     def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
-        """Log-probability (N,) of one word after each state; only the clusters that hold one are computed."""
+        """Log-probability (N,) of one word after each state; only the clusters that contain one are computed."""
         head, tails = self._targets(targets)
         result = target_log_probability(states, self.clusters.head.weight, self.clusters.head.bias, head)
-        for narrow, table, rows, words in self._reached(states, tails):
+        for narrow, table, rows, words in self._clusters_with_targets(states, tails):
             result = result.index_add(
                 0, rows, target_log_probability(narrow, table, table.new_zeros(len(table)), words)
             )
         return result
 
-    def _reached(
+    def _clusters_with_targets(
         self, states: Tensor, tails: list[tuple[Tensor, Tensor]]
     ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
-        """Of each cluster that holds a target: its states, narrowed, its table, its rows and the words within it."""
+        """Yield for each cluster with a target: projected states, word table, rows of the batch, ids in the cluster."""
         for cluster, (rows, words) in zip(self.clusters.tail, tails, strict=True):
             if len(rows):
                 narrowing, table = cluster.children()
                 yield narrowing(states[rows]), table.get_parameter("weight"), rows, words
 
     def _targets(self, targets: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """What the head predicts (N,), a word or a cluster; and for each cluster its rows and words within it."""
+        """Return the head's targets (N,), words or clusters, and per cluster the rows and the ids in the cluster."""
         head = targets.clone()
         tails = []
         for number, (low, high) in enumerate(pairwise((*self.cutoffs, self.vocabulary_size))):

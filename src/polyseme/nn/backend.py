@@ -1,6 +1,6 @@
-"""Which way a computation goes: through the compiled kernels or through torch.
+"""Chooses what computes a layer: the compiled kernels or torch.
 
-Every layer that has a kernel asks here, and so does whoever wants to know beforehand how fast a precision will be.
+Every layer that has a kernel asks here, and so does code that needs to know beforehand whether a precision is fast.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ Backend = Literal["kernels", "torch"]
 
 
 def available(precision: Precision) -> bool:
-    """Whether the kernels were built here and this processor has the instructions for this precision."""
+    """Whether the kernels are compiled and this processor has the instructions for this precision."""
     built = library()
     return built is not None and bool(built.polyseme_precisions() >> PRECISIONS.index(precision) & 1)
 
@@ -32,7 +32,7 @@ def choose_backend(
 
     Args:
         precision: The number type of the matrix products.
-        device: Where the weights are; the kernels run on the CPU only.
+        device: The device of the weights; the kernels run on the CPU only.
         dtype: The number type of the weights; the kernels read float32 only.
         gradients: Whether the result is differentiated; 8-bit integers have no backward kernel.
     """

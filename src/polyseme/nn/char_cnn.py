@@ -10,11 +10,11 @@ from polyseme.nn.choices import Activation
 from polyseme.nn.kernels.char_cnn import filter_table, window_maxima
 
 _FEW_CHARACTERS = 512
-"""With at most this many characters, tables of all of them are computed for every batch."""
+"""Up to this number of characters, the tables of all characters are computed for every batch."""
 
 
 class CharacterCnn(nn.Module):
-    """Characters of a word to one vector: embedding, one convolution per width, max over positions, activation.
+    """Turns the characters of a word into one vector: embedding, convolutions, max over positions, activation.
 
     Args:
         characters: Rows of the character embedding.
@@ -60,7 +60,7 @@ class CharacterCnn(nn.Module):
         return features.relu() if self.activation == "relu" else features.tanh()
 
     def tables(self, rows: Tensor | None = None) -> list[Tensor]:
-        """What each filter makes of each character at each offset: (width, characters, filters) for each convolution.
+        """The response of each filter to each character at each offset, (width, characters, filters) per convolution.
 
         Args:
             rows: Vectors of the characters; by default the whole embedding.
@@ -74,9 +74,9 @@ class CharacterCnn(nn.Module):
         return torch.cat([convolution.bias for convolution in self._convolutions() if convolution.bias is not None])
 
     def _present(self, character_ids: Tensor) -> tuple[Tensor, Tensor, int]:
-        """Ids among the characters of this batch, the vectors of those characters, and the padding's id among them.
+        """Renumber the characters of a batch; return the new ids, their embeddings and the new id of the padding.
 
-        A batch uses a few hundred of thousands of characters; tables of the others would be computed for nothing.
+        A batch uses a few hundred of the thousands of characters; tables for the others would be wasted work.
         """
         weight = self.embedding.weight
         if len(weight) <= _FEW_CHARACTERS:
@@ -84,17 +84,17 @@ class CharacterCnn(nn.Module):
         padding = character_ids.new_tensor([self.padding_id])
         present, ids = torch.unique(torch.cat([padding, character_ids.flatten()]), return_inverse=True)
         if not 0 <= int(present[0]) <= int(present[-1]) < len(weight):
-            raise IndexError(f"character ids must lie within 0..{len(weight) - 1}")
+            raise IndexError(f"character ids must be within 0..{len(weight) - 1}")
         return ids[1:].view_as(character_ids), weight[present.long()], int(ids[0])
 
     def _convolutions(self) -> list[nn.Conv1d]:
         return [convolution for convolution in self.convolutions if isinstance(convolution, nn.Conv1d)]
 
     def _trim(self, character_ids: Tensor) -> Tensor:
-        """Leave out positions that add nothing to the maximum.
+        """Drop positions that cannot change the maximum.
 
-        Beyond the longest word every window sees padding alone and gives the same value, so it is enough to keep one
-        such window of the widest filter: the result is that of the full length.
+        Beyond the longest word every window contains only padding and gives the same value, so keeping one such window
+        of the widest filter gives the same result as the full length.
         """
         used = (character_ids != self.padding_id).any(dim=0).nonzero()
         longest = int(used[-1]) + 1 if len(used) else 0

@@ -22,23 +22,23 @@ class _FirstDerivative(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
-            "second derivatives are asked for (create_graph=True) of a layer that has first derivatives only; leave it "
-            "out, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off so that torch computes them"
+            "create_graph=True asks for second derivatives, but this layer has first derivatives only; leave "
+            "create_graph out, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off to use torch"
         )
 
 
 def once_differentiable(backward: Backward) -> Backward:
-    """Make differentiating a gradient again an error.
+    """Raise an error if a gradient is differentiated again.
 
-    Torch's decorator of this name does so only if the incoming gradient has a derivative; otherwise the result counts
-    as a constant, and a penalty on it silently does nothing.
+    Torch's decorator of the same name does so only if the incoming gradient has a derivative; otherwise it treats the
+    result as a constant, and a penalty on it silently does nothing.
     """
 
     @wraps(backward)
     def guarded(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         with torch.no_grad():
             results = backward(ctx, *gradients)
-        if not torch.is_grad_enabled():  # the usual case: no graph of the gradients is wanted
+        if not torch.is_grad_enabled():  # the usual case: no graph of the gradients is needed
             return results
         return tuple(
             one if one is None else _FirstDerivative.apply(one.detach().requires_grad_())  # type: ignore[no-untyped-call]

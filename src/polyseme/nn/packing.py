@@ -1,8 +1,8 @@
-"""Sequences of different lengths laid out time-major without padding.
+"""Lays out sequences of different lengths time-major without padding.
 
-*Flat* order is sentence after sentence, as the caller gave them. *Packed* order is all first tokens, then all second
-tokens and so on, longest sentence first, so that step t of a recurrent layer is one block of rows and the rows still
-alive are always the first ones of the block. Nothing is ever computed for padding.
+*Flat* order is sentence after sentence, in the caller's order. *Packed* order is all first tokens, then all second
+tokens and so on, longest sentence first, so that step t of a recurrent layer is one block of rows, and the sequences
+that have not ended are always the first rows of the block. Nothing is ever computed for padding.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Packing:
     rank: Tensor
     """(B,) the packed rank of each of the caller's sequences."""
     batch_sizes: tuple[int, ...]
-    """How many sequences are still alive at each step."""
+    """The number of sequences that have not ended at each step."""
     packed_of_flat: Tensor
     """(N,) the packed row of each flat row."""
     flat_of_packed: Tensor
@@ -41,7 +41,7 @@ class Packing:
         rank = torch.empty_like(order)
         rank[order] = torch.arange(len(lengths))
         steps = int(size[order[0]])
-        # A sequence of length n is alive at steps 0..n-1.
+        # A sequence of length n takes part in steps 0..n-1.
         batch_sizes = torch.bincount(size, minlength=steps + 1).flip(0).cumsum(0).flip(0)[1:]
         offset = batch_sizes.cumsum(0) - batch_sizes  # (T,) the first packed row of each step
         sequence = torch.repeat_interleave(torch.arange(len(lengths)), size)  # (N,)

@@ -11,21 +11,21 @@ LstmState = tuple[Tensor, Tensor]
 """Projected state h (B, P) and cells c (B, H)."""
 
 CHUNK_NUMBERS = 1 << 24
-"""Gate inputs are computed for about this many numbers at a time (64 MiB), however long the sequences are."""
+"""Gate inputs are computed in chunks of about this many numbers (64 MiB), however long the sequences are."""
 
 
 class ProjectedLstm(nn.Module):
-    """LSTM whose cells are clipped and whose output is a clipped projection that recurs (Sak et al. 2014).
+    """LSTM with clipped cells whose output and recurrent state is a clipped projection (Sak et al. 2014).
 
     Gates are in the order input, forget, candidate, output: ``weight_ih`` (4H, I), ``weight_hh`` (4H, P), ``bias``
     (4H), ``weight_hr`` (P, H).
 
     Args:
         input_dim: Width I of the input.
-        hidden_dim: Cells H.
+        hidden_dim: Number H of cells.
         projection_dim: Width P of the output and of the recurrent state.
-        cell_clip: Bound of the cells, None for none.
-        projection_clip: Bound of the output, None for none.
+        cell_clip: Cells are clipped to this magnitude; None: not clipped.
+        projection_clip: The output is clipped to this magnitude; None: not clipped.
         forget_bias: Added to the forget gate's bias at run time.
     """
 
@@ -59,17 +59,17 @@ class ProjectedLstm(nn.Module):
 
         Args:
             inputs: (N, I) in packed order.
-            batch_sizes: Rows of each step, never growing.
-            state: State before the first step, in packed rank order; zeros when left out.
+            batch_sizes: Number of rows of each step, never increasing.
+            state: State before the first step, in packed rank order; zeros by default.
 
         Returns:
             Outputs (N, P) and each sequence's state after its last step.
         """
         rows = batch_sizes[0]
         hidden, cells = state or (inputs.new_zeros(rows, self.projection_dim), inputs.new_zeros(rows, self.hidden_dim))
-        hidden, cells = hidden.to(inputs.dtype), cells.to(inputs.dtype)  # carried over from under autocast, or into it
+        hidden, cells = hidden.to(inputs.dtype), cells.to(inputs.dtype)  # types differ if only one is under autocast
         outputs: list[Tensor] = []
-        finished: list[LstmState] = []  # of sequences that ended, shortest first
+        finished: list[LstmState] = []  # final states of sequences that have ended, shortest first
         recurrent, projection = self.weight_hh.t(), self.weight_hr.t()
         for size, gate_inputs in self._gate_inputs(inputs, batch_sizes):
             if size < len(hidden):
@@ -93,7 +93,7 @@ class ProjectedLstm(nn.Module):
         return self.bias + offset
 
     def _gate_inputs(self, inputs: Tensor, batch_sizes: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-        """Yield each step's rows and their share of the gates, computed for many steps at a time."""
+        """Yield the row count of each step and what its inputs add to the gates, computed for many steps at a time."""
         bias = self.run_time_bias()
         limit = max(1, CHUNK_NUMBERS // len(bias))
         start = step = 0

@@ -1,4 +1,4 @@
-"""The projected LSTM in fewer bits, in plain torch: what the kernels compute, step by step.
+"""The projected LSTM in bfloat16 and int8 in plain torch: what the kernels compute, step by step.
 
 It is used on machines without kernels, and the kernels are tested against it.
 """
@@ -22,7 +22,7 @@ def rounded_lstm(
     *,
     precision: Precision,
 ) -> tuple[Tensor, LstmState]:
-    """Run a layer with weights and activations rounded, sums in float32; as `ProjectedLstm.forward`."""
+    """Do what `ProjectedLstm.forward` does with rounded weights and activations and float32 sums."""
     from_input, from_hidden, project = (
         _product(weight, precision) for weight in (layer.weight_ih, layer.weight_hh, layer.weight_hr)
     )
@@ -44,7 +44,7 @@ def rounded_lstm(
 
 
 def _product(weight: Tensor, precision: Precision) -> Product:
-    """Rows times a weight matrix (columns, K), both rounded."""
+    """Multiply rows by a weight matrix (columns, K), both rounded."""
     if precision == "int8":
         scale, whole = quantise(weight)
 

@@ -1,4 +1,4 @@
-"""Sampled softmax: the full softmax's rows, trained against a few words drawn for the whole batch."""
+"""Sampled softmax: the rows of the full softmax, trained against a sample of words shared by the whole batch."""
 
 import math
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, on_floa
 
 
 def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
-    """How probable words are by their ranks alone: about their shares of a text when sorted by count.
+    """Probability of words by their frequency rank alone (log-uniform, which is close to Zipf's law).
 
-    In float64; rounded to float32 on a device that has none.
+    Returned in float64, or in float32 on a device without float64.
     """
     shares = torch.log1p(1 / (on_float64_device(ranks).double() + 1)) / math.log(vocabulary_size + 1)
     return shares if shares.device == ranks.device else shares.float().to(ranks.device)
@@ -23,7 +23,7 @@ def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Negatives:
-    """Distinct words drawn log-uniformly, and in how many tries."""
+    """Distinct words drawn log-uniformly, and the number of draws it took."""
 
     words: NDArray[np.int64]
     """(S,)"""
@@ -32,7 +32,7 @@ class Negatives:
 
     @classmethod
     def draw(cls, count: int, vocabulary_size: int, generator: np.random.Generator) -> "Negatives":
-        """Draw words until ``count`` distinct ones are found; word k comes with probability ~ log((k+2)/(k+1))."""
+        """Draw words until ``count`` distinct ones are found; word k has probability ~ log((k+2)/(k+1))."""
         if not 0 < count <= vocabulary_size // 2:
             raise ValueError(f"{count} distinct words of {vocabulary_size}: draw at most half of them")
         drawn = np.empty(0, dtype=np.int64)
@@ -46,7 +46,7 @@ class Negatives:
                 return cls(drawn[first], int(first[-1]) + 1, vocabulary_size)
 
     def log_expected_count(self, words: Tensor) -> Tensor:
-        """Log of how often a word is expected among the negatives: 1 - (1 - q)^tries, as they are distinct."""
+        """Log of the expected count of a word among the negatives: 1 - (1 - q)^tries, since they are distinct."""
         probability = log_uniform(on_float64_device(words), self.vocabulary_size)
         return torch.log(-torch.expm1(self.tries * torch.log1p(-probability))).float().to(words.device)
 
@@ -54,17 +54,17 @@ class Negatives:
 def sampled_nll(
     states: Tensor, weight: Tensor, bias: Tensor, *, rows: Tensor, targets: Tensor, negatives: Negatives
 ) -> Tensor:
-    """Negative log-likelihood of the targets against the negatives, summed (Jean et al. 2015; Jozefowicz et al. 2016).
+    """Summed negative log-likelihood of targets against negatives (Jean et al. 2015; Jozefowicz et al. 2016).
 
-    Only the rows of the softmax that are needed come in, so that the gradient has no others.
+    Only the needed rows of the softmax are passed in, so that the gradient has no others.
 
     Args:
         states: (N, P)
-        weight: (R, P) the softmax's rows of the words ``rows``.
+        weight: (R, P) the rows of the softmax for the words ``rows``.
         bias: (R,)
-        rows: (R,) distinct words in ascending order, all targets and all negatives among them.
+        rows: (R,) distinct word ids in ascending order, including all targets and all negatives.
         targets: (N,) word ids.
-        negatives: Shared by all states; where one is the target of a state, it does not count against it.
+        negatives: Shared by all states; a negative that is the target of a state is ignored for that state.
     """
     drawn = torch.from_numpy(negatives.words).to(states.device)
     target_row = torch.searchsorted(rows, targets)  # (N,)
@@ -86,11 +86,11 @@ class _SampledNll(torch.autograd.Function):
     def forward(
         ctx: Ctx, states: Tensor, weight: Tensor, bias: Tensor, target_row: Tensor, negative_row: Tensor, hit: Tensor
     ) -> Tensor:
-        """``hit`` (N,) is the column of the negatives that is the state's own target, -1 for none."""
+        """``hit`` (N,) is the column of the negative that is the state's own target, -1 if there is none."""
         dtype = compute_type(states)
         with torch.autocast(states.device.type, enabled=False):
             inputs = states.to(dtype)
-            # One column more than there are negatives, for each state's own target.
+            # The extra column is for each state's own target.
             table = nn.functional.pad(weight[negative_row], (0, 0, 0, 1)).to(dtype)  # (S + 1, P)
             table_bias = nn.functional.pad(bias[negative_row], (0, 1)).to(dtype)  # (S + 1,)
             states_grad = torch.empty_like(states)

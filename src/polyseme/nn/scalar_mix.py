@@ -1,4 +1,4 @@
-"""The learned mix of layers that makes one ELMo vector."""
+"""The learned weighted sum of layers that makes one ELMo vector."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -13,10 +13,10 @@ class ScalarMix(nn.Module):
     """gamma * sum_j softmax(w)_j * h_j (Peters et al. 2018, equation 1).
 
     Args:
-        layers: How many layers are mixed.
+        layers: The number of layers.
         layer_norm: Normalise each layer over its unmasked positions first.
-        initial_weights: w at the start; zeros, the plain mean, when left out.
-        trainable: Whether w and gamma learn.
+        initial_weights: w before training; zeros by default, which gives the mean.
+        trainable: Whether w and gamma are trained.
 
     Example:
         >>> mix = ScalarMix(3)
@@ -45,7 +45,7 @@ class ScalarMix(nn.Module):
 
         Args:
             layers: Each (B, T, D) or (T, D).
-            mask: (B, T) or (T,), true at tokens; needed for layer norm when there is padding.
+            mask: (B, T) or (T,), true for tokens; needed for layer norm if there is padding.
 
         Returns:
             One tensor of the same shape.
@@ -64,7 +64,7 @@ class ScalarMix(nn.Module):
         return self.weights.softmax(dim=0)
 
     def penalty(self, strength: float, *, kind: Regulariser = "weights") -> Tensor:
-        """What to add to a task's loss to keep the mix near the mean.
+        """A term to add to a task's loss that keeps the mix near the mean.
 
         ``"weights"`` is strength * ||w||^2 as published; ``"distance"`` is strength * ||softmax(w) - 1/L||^2.
         """
@@ -74,13 +74,13 @@ class ScalarMix(nn.Module):
         return strength * away.square().sum()
 
     def extra_repr(self) -> str:
-        """Show the mix itself when printed."""
+        """Show the shares and gamma when printed."""
         shares = ", ".join(f"{share:.3f}" for share in self.shares().tolist())
         return f"shares=[{shares}], gamma={self.gamma.item():.3f}, layer_norm={self.layer_norm}"
 
 
 def _masked_layer_norm(layer: Tensor, mask: Tensor | None) -> Tensor:
-    """Subtract the mean and divide by the deviation over all unmasked numbers of the batch together."""
+    """Normalise by the mean and standard deviation over all unmasked numbers of the batch together."""
     kept = torch.ones_like(layer[..., :1]) if mask is None else mask.unsqueeze(-1).to(layer.dtype)
     count = kept.sum() * layer.shape[-1]
     masked = layer * kept

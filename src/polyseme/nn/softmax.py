@@ -9,17 +9,17 @@ from torch import Tensor, nn
 from polyseme.nn.first_derivative import Ctx, once_differentiable
 
 CHUNK_NUMBERS = 1 << 22
-"""About this many logits are computed at a time, however many words and tokens there are."""
+"""Logits are computed in chunks of about this many, however many words and tokens there are."""
 LEAST_ROWS = 128
-"""But for no fewer tokens: each chunk reads and writes the whole table once."""
+"""A chunk has at least this many tokens, because each chunk reads and writes the whole table once."""
 TILE = 1024
-"""Tokens and words of one tile of logits where no gradient is wanted."""
+"""Number of tokens and of words in one tile of logits if no gradient is needed."""
 DEVICES_WITHOUT_FLOAT64 = frozenset({"mps"})
 """Devices that have no float64."""
 
 
 class Softmax(nn.Module, ABC):
-    """What any output layer offers; both directions share it."""
+    """The interface of every output layer; both directions share one."""
 
     vocabulary_size: int
 
@@ -29,11 +29,11 @@ class Softmax(nn.Module, ABC):
 
     @abstractmethod
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
-        """Negative log-likelihood of the targets (N,) after the states (N, P), summed; to be trained on."""
+        """Summed negative log-likelihood of the targets (N,) after the states (N, P), with gradients for training."""
 
     @abstractmethod
     def log_probability(self, states: Tensor, targets: Tensor) -> Tensor:
-        """Log-probability (N,) of one word (N,) after each state (N, P), in memory that does not grow."""
+        """Log-probability (N,) of one word (N,) after each state (N, P), in bounded memory."""
 
 
 class FullSoftmax(Softmax):
@@ -55,14 +55,14 @@ class FullSoftmax(Softmax):
         return target_log_probability(states, self.weight, self.bias, targets)
 
     def nll(self, states: Tensor, targets: Tensor) -> Tensor:
-        """Summed negative log-likelihood; the (N, V) logits never exist at once, not even for the gradient."""
+        """Summed negative log-likelihood; the (N, V) logits are never in memory at once, not even for the gradient."""
         return full_nll(states, self.weight, self.bias, targets)
 
 
 def target_log_probability(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """Log-probability (N,) of one of the rows (V, P) after each state (N, P), of a softmax over all rows.
+    """Log-probability (N,) of one target per state (N, P) in a softmax over all rows (V, P).
 
-    Logits are computed and summed one tile at a time: a tile fits into the processor's cache, which halves the time.
+    Logits are computed and summed one tile at a time; a tile fits into the processor's cache, which halves the time.
     """
     parts = []
     for some, wanted in zip(states.split(TILE), targets.split(TILE), strict=True):
@@ -74,13 +74,13 @@ def target_log_probability(states: Tensor, weight: Tensor, bias: Tensor, targets
 
 
 def full_nll(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """Cross entropy of states (N, P) against rows (V, P) and a bias (V,), summed, in memory that does not grow."""
+    """Summed cross entropy of states (N, P) with rows (V, P) and a bias (V,), in bounded memory."""
     total: Tensor = _FullNll.apply(states, weight, bias, targets)  # type: ignore[no-untyped-call]
     return total
 
 
 def compute_type(states: Tensor) -> torch.dtype:
-    """What matrix products are computed in here: autocast's type inside it, else that of the states."""
+    """The number type of matrix products: autocast's type if autocast is on, else that of the states."""
     kind = states.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
 

@@ -1,4 +1,4 @@
-"""Noticing that weights have changed, so that what was computed from them before is computed again."""
+"""Detects changed weights, so that what was computed from them is computed again."""
 
 import torch
 from torch import Tensor, nn
@@ -9,12 +9,12 @@ _SAMPLE = 1024
 
 
 def weights_version(*modules: nn.Module) -> WeightsVersion:
-    """A value that differs once a parameter has been replaced or written to in place.
+    """A value that changes when a parameter is replaced or written to in place.
 
     Torch counts writes to a tensor, but not those of its fused optimisers, so a sample of the bits is compared as well.
     """
     return tuple(
-        # Tensors made in inference mode carry no counter, and cannot be trained.
+        # Tensors created in inference mode have no write counter, and cannot be trained.
         (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version, _bits(parameter.detach()))
         for module in modules
         for parameter in module.parameters()

@@ -17,8 +17,8 @@ _OTHERS = (
 )
 
 BEFORE_A_NAME = frozenset(_NAMES.split())
-"""Titles and the like, after which a sentence does not end."""
+"""Titles and similar words, after which a sentence does not end."""
 BEFORE_A_NUMBER = frozenset(_NUMBERS.split())
-"""They belong to the number after them; before anything else the period ends a sentence, as after "No."."""
+"""A sentence does not end here if a number follows; before anything else the period ends it, as in "No."."""
 ANYWHERE = frozenset(_OTHERS.split())
-"""A sentence goes on or ends after one; the next word decides."""
+"""A sentence may continue or end after one; the next word decides."""

@@ -1,4 +1,4 @@
-"""Sentences to batches: few wasted steps, bounded memory, input order kept."""
+"""Groups sentences into batches of similar length, in bounded memory, and restores the input order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from polyseme.errors import InputError
 
 Result = TypeVar("Result")
 
-_WINDOW_CHARACTERS = 1 << 22  # paragraphs that came as one token each must not fill the memory
+_WINDOW_CHARACTERS = 1 << 22  # so that untokenised paragraphs, read as one token each, do not fill the memory
 
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of the input that is in memory at one time, cut into batches of like length."""
+    """A part of the input that is in memory at one time, divided into batches of similar length."""
 
     sentences: Sequence[Sequence[str]]
     batches: Sequence[Sequence[int]]
@@ -27,14 +27,14 @@ def windows(
 
     Args:
         sentences: Lists of tokens.
-        batch_tokens: A batch holds at most this many tokens, or one longer sentence.
-        window_tokens: A window is closed when it holds this many tokens.
-        window_sentences: Or this many sentences.
+        batch_tokens: Maximum number of tokens in a batch, unless one sentence alone is longer.
+        window_tokens: A window ends when it has this many tokens.
+        window_sentences: A window also ends when it has this many sentences.
     """
     window: list[Sequence[str]] = []
     tokens = characters = 0
     for sentence in checked(sentences):
-        # A sentence that would overfill the window starts the next one, so that a very long one stands alone.
+        # A sentence that would overfill the window starts the next one, so that a very long one gets its own window.
         full = tokens + len(sentence) > window_tokens or characters > _WINDOW_CHARACTERS
         if (window and full) or len(window) == window_sentences:
             yield Window(window, by_length(window, batch_tokens))
@@ -53,13 +53,13 @@ def in_input_order(
     batch_tokens: int,
     without_tokens: Callable[[], Result],
 ) -> Iterator[Result]:
-    """Compute something for every sentence in batches of like length, and give the results in input order.
+    """Compute something for every sentence in batches of similar length, and yield the results in input order.
 
-    Sentences are read lazily, a bounded number of tokens ahead.
+    Sentences are read lazily: only a bounded number of tokens is in memory.
 
     Args:
         sentences: Lists of tokens.
-        compute: A batch of sentences, none of them empty, to one result each.
+        compute: Takes a batch of non-empty sentences and returns one result per sentence.
         batch_tokens: As in `windows`.
         without_tokens: The result for an empty sentence.
     """
@@ -70,13 +70,13 @@ def in_input_order(
             for position, result in zip(batch, computed, strict=True):
                 results[position] = result
         results.reverse()
-        while results:  # each result is let go as soon as it is handed over
+        while results:  # frees each result as soon as it has been yielded
             last = results.pop()
             yield without_tokens() if last is None else last
 
 
 def by_length(sentences: Sequence[Sequence[str]], batch_tokens: int) -> list[list[int]]:
-    """Cut sentences into batches of like length, longest first; empty ones are left out."""
+    """Divide sentences into batches of similar length, longest first; empty sentences are left out."""
     order = sorted((i for i, s in enumerate(sentences) if len(s)), key=lambda i: -len(sentences[i]))
     batches: list[list[int]] = []
     room = 0
@@ -91,7 +91,7 @@ def by_length(sentences: Sequence[Sequence[str]], batch_tokens: int) -> list[lis
 
 
 def checked(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Pass sentences on, refusing what is not a list of tokens."""
+    """Yield the sentences, and raise an error for anything that is not a list of tokens."""
     if isinstance(sentences, str):
         raise InputError(
             f"got the string {_shown(sentences)} where a list of sentences is expected; "

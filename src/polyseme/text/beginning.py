@@ -18,17 +18,17 @@ _CHARACTERS = 1 << 14  # of each file
 
 
 def beginning(files: Iterable[tuple[str, Layout]]) -> str:
-    """Running text from the beginning of the first files that hold some; "" where none can be read ahead.
+    """Running text from the beginning of the first files that have some; "" if none can be read ahead.
 
-    Of standard input that is what has come in already, and of a named pipe nothing, since neither can be read twice.
+    Of standard input only what has already arrived is used, and of a named pipe nothing: neither can be read twice.
 
     Args:
-        files: Paths and their layouts; CoNLL-U and FASTA are passed over, as they hold tokens.
+        files: Paths and their layouts; CoNLL-U and FASTA are skipped, because they contain tokens.
     """
     found: list[str] = []
     running = ((path, layout) for path, layout in files if layout not in TOKENS_ALREADY)
     for path, layout in islice(running, _FILES):
-        with suppress(InputError, OSError):  # raised again, with its place, when the corpus is read
+        with suppress(InputError, OSError):  # raised again, with its position, when the corpus is read
             for line in _some_lines(path, layout):
                 found.append(line)  # noqa: PERF402 - what came before an error counts
     return "\n".join(found)
@@ -51,7 +51,7 @@ def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
 
 
 def _text_of_record(line: str) -> str:
-    """The running text of a JSON line; "" where it holds tokens."""
+    """The running text of a JSON line; "" if the line contains tokens."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Words to ids: what a token encoder reads.
+"""Turns words into the ids that a token encoder reads.
 
-An indexer gives every word one row of integers. For the byte model that row is the word's characters; where a model
-also knows words, the word's own id stands first.
+An indexer gives every word one row of integers. For a byte model that row is the word's characters; if a model also
+has word vectors, the word's own id comes first.
 """
 
 import json
@@ -28,10 +28,10 @@ BYTE_CHARACTERS = 262
 
 
 class Indexer(Protocol):
-    """Gives each word its ids."""
+    """Turns words into ids."""
 
     width: int
-    """Ids a word."""
+    """Number of ids per word."""
     boundaries: Ids
     """(2, width): the markers of a sentence's beginning and end."""
 
@@ -39,13 +39,14 @@ class Indexer(Protocol):
         """The ids of each word: (U, width)."""
 
     def tables(self) -> str:
-        """All that an id depends on and the width does not tell; empty where ids are the same in every model."""
+        """What the ids depend on apart from the width, as one string; empty if ids are the same in every model."""
 
 
 class ByteCharacters:
-    """UTF-8 bytes between a begin-of-word and an end-of-word marker, filled up to a fixed length.
+    """UTF-8 bytes between a begin-of-word and an end-of-word marker, padded to a fixed length.
 
-    Every word of every language has ids; bytes beyond the limit are cut. ``<S>`` and ``</S>`` are the sentence markers.
+    Every word of every language has ids; bytes beyond the limit are dropped. ``<S>`` and ``</S>`` are the sentence
+    markers.
 
     Example:
         >>> ByteCharacters().ids(["cat"])[0, :6]
@@ -74,7 +75,7 @@ class ByteCharacters:
         return result
 
     def tables(self) -> str:
-        """Nothing: a byte is its own id."""
+        """Return "": byte ids are the same in every model."""
         return ""
 
     def _marker(self, character: int) -> Ids:
@@ -84,12 +85,12 @@ class ByteCharacters:
 
 
 class UnicodeCharacters:
-    """Code points looked up in a character table, with the word's own id first where there is a word table.
+    """Code points looked up in a character table, with the word's own id first if there is a word table.
 
     Args:
         characters: Character to id, markers included.
-        max_characters: Length of a row; a word is cut to two less, and the cut form is looked up as a word.
-        words: Word to id, markers included; None where the model has no word vectors.
+        max_characters: Length of a row; a word is truncated to two less, and the truncated word is looked up.
+        words: Word to id, markers included; None if the model has no word vectors.
         begin_word: The character put before a word.
         end_word: The character put after a word.
     """
@@ -113,7 +114,7 @@ class UnicodeCharacters:
         if missing:
             raise FormatError(f"the character table lacks {', '.join(missing)}; it must hold {', '.join(markers)}")
         if words is not None and self.UNKNOWN not in words:
-            raise FormatError(f"the word table lacks {self.UNKNOWN}, which stands for every word not in it")
+            raise FormatError(f"the word table lacks {self.UNKNOWN}, the id of all words that are not in it")
         self.characters = characters
         self.words = words
         self.begin_word, self.end_word = begin_word, end_word
@@ -140,16 +141,16 @@ class UnicodeCharacters:
         return result
 
     def tables(self) -> str:
-        """Both tables, and which markers stand around a word."""
+        """Both tables, and the markers before and after a word."""
         words = None if self.words is None else sorted(self.words.items())
         return json.dumps([sorted(self.characters.items()), words, self.begin_word, self.end_word])
 
 
 class WholeWords:
-    """One id a word, for models whose input is a table of word vectors.
+    """One id per word, for models whose input is a table of word vectors.
 
     Args:
-        words: Word to id; must hold ``<S>``, ``</S>`` and ``<UNK>``.
+        words: Word to id; must contain ``<S>``, ``</S>`` and ``<UNK>``.
     """
 
     UNKNOWN = "<UNK>"

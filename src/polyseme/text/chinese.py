@@ -1,4 +1,4 @@
-"""Chinese words: those of jieba's dictionary, with numbers, Latin words and addresses between them kept whole."""
+"""Tokenises Chinese into the words of jieba's dictionary; numbers, Latin words and addresses are kept whole."""
 
 import re
 
@@ -23,19 +23,20 @@ _APART = re.compile(
 )
 # One class of characters is searched for quickly; most sentences have none of these.
 _PERHAPS_APART = re.compile("[!-~\u00aa-\u1fff…—～！？０-ｚ\uac00-\ud7a3\u30a1-\u30fe]")
-_PLAIN = re.compile(r"[A-Za-z0-9]+(?:\+\+|\#)?")  # jieba has words with such in them: T恤, 卡拉OK, C++
+_PLAIN = re.compile(r"[A-Za-z0-9]+(?:\+\+|\#)?")  # jieba has words that contain these: T恤, 卡拉OK, C++
 
 
 def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[str]:
-    """The words of one Chinese sentence that jieba's dictionary has, whitespace (also U+3000) left out.
+    """The tokens of one Chinese sentence: words of jieba's dictionary, without whitespace (including U+3000).
 
-    Between them characters stand alone. jieba would guess at words it does not know; too many of those are none (他开,
-    树有, 事不归), they hide the word that is asked for, and they double the unknown words of a language model.
+    Characters between those words become tokens of their own. jieba would guess at words it does not know, but many of
+    its guesses are not words (他开, 树有, 事不归): they hide the word that a user searches for, and they double the
+    number of unknown words of a language model.
 
-    Words, numbers and addresses in other scripts are cut as in English; ``……`` and ``——`` are one token each.
+    Words, numbers and addresses in other scripts are tokenised as in English; ``……`` and ``——`` are one token each.
 
-    A dictionary of one's own comes before jieba's, which cuts only what stands between its words. Adding words to
-    jieba's would not do: it holds many a name together with the word after it (玄德甚, 操大怒), and they would win.
+    A user's dictionary comes before jieba's, which tokenises only what is between its words. Adding the words to
+    jieba's dictionary would not be enough: it has many names joined to the next word (玄德甚, 操大怒), which would win.
 
     Example:
         >>> chinese_words("这件事不归银行管，见https://a.cn……")
@@ -46,7 +47,7 @@ def chinese_words(sentence: str, dictionary: Dictionary | None = None) -> list[s
 
 
 def _known_words(text: str) -> list[str]:
-    """Pieces of a text: words of jieba's dictionary, and between them what it would break apart."""
+    """Split a text into words of jieba's dictionary and, between them, pieces that jieba would break apart."""
     if not _PERHAPS_APART.search(text) and "。。" not in text:
         return rjieba.cut(text, hmm=False)
     pieces: list[str] = []

@@ -1,10 +1,11 @@
-"""From a Chinese paragraph to its sentences. Nothing is lost: the sentences, put end to end, are the paragraph."""
+"""Splits a Chinese paragraph into sentences. Nothing is lost: the sentences joined together are the paragraph."""
 
 import re
 
 CLOSING = r"[\"'”’)\]}»」』）》】〉〕]*"
 
-# Several stops are one: ？！ and ！”。 An ASCII mark within an address (?id=1) is none, nor a period beside a digit.
+# Several stops in a row count as one: ？！ and ！”。 An ASCII mark in an address (?id=1) or a period next to a digit is
+# not a stop.
 _AFTER_MARK = r"(?![A-Za-z0-9=&/%])"
 _AFTER_PERIOD = r"(?=\s|$|[\u4e00-\u9fff“”])"
 _MORE = rf"(?:[。｡！？…；]|[!?]{_AFTER_MARK})"
@@ -18,9 +19,9 @@ _WORD = re.compile(r"\w")
 
 
 def chinese_sentences(paragraph: str) -> list[str]:
-    """The sentences of a Chinese paragraph: up to a stop and the quotes and brackets closed after it.
+    """The sentences of a Chinese paragraph; each ends with a stop and the closing quotes and brackets after it.
 
-    Stops within a title (《怎么办？》) or within a bracket that stands inside a sentence end no sentence.
+    Stops in a title (《怎么办？》) or in a bracket inside a sentence do not end the sentence.
 
     Example:
         >>> chinese_sentences("“走吧！”他说。天黑了；下雨了。")
@@ -31,7 +32,7 @@ def chinese_sentences(paragraph: str) -> list[str]:
     for stop in _STOP.finditer(paragraph):
         end = stop.start()
         for character in stop.group():
-            # A straight quote closes only what was opened in this sentence.
+            # A straight quote is a closing one only if one was opened in this sentence.
             if character in "\"'" and paragraph.count(character, start, end) % 2 == 0:
                 break
             end += 1
@@ -40,7 +41,7 @@ def chinese_sentences(paragraph: str) -> list[str]:
         )
         if inside or _GOES_ON.match(paragraph, end):
             continue
-        if _WORD.search(paragraph, start, end):  # else it leads in the next sentence: ……我不知道。
+        if _WORD.search(paragraph, start, end):  # otherwise it begins the next sentence: ……我不知道。
             sentences.append(paragraph[start:end])
             start = end
     if start < len(paragraph):

@@ -1,4 +1,4 @@
-"""The choices about text, each written down once: the command line and a model's config take them from here."""
+"""The choices for text, each defined once; the command line and the configuration of a model use them."""
 
 from typing import Literal, get_args
 
@@ -7,17 +7,17 @@ Tokenizer = Literal["en", "zh", "char"]
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 TokenizerChoice = Literal["auto", "none", Tokenizer]
-"""``auto``: as the model's text was cut. ``none``: cut already, one sentence per line, tokens between spaces."""
+"""``auto``: as the model's text. ``none``: already tokenised, one sentence per line, tokens between spaces."""
 TOKENIZER_CHOICES: tuple[TokenizerChoice, ...] = get_args(TokenizerChoice)
 
 Layout = Literal["lines", "conllu", "jsonl", "fasta"]
-"""What a file of text looks like inside."""
+"""The format of a text file."""
 
 TOKENS_ALREADY: frozenset[Layout] = frozenset(("conllu", "fasta"))
-"""Layouts that hold tokens and are never cut again."""
+"""Layouts that contain tokens and are never tokenised again."""
 
 Reader = Literal["auto", Layout]
-"""A layout, or ``auto``: by the file's suffix."""
+"""A layout, or ``auto``: decided by the file's suffix."""
 READERS: tuple[Reader, ...] = get_args(Reader)
 
 Alphabet = Literal["bytes", "unicode"]

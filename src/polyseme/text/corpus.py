@@ -33,22 +33,22 @@ class Corpus:
     """Sentences from files, streamed: memory does not grow with the corpus.
 
     Args:
-        sources: Files, folders (every file below, in the order of the paths, hidden ones skipped) or "-" for standard
+        sources: Files, folders (all files in them and below, sorted by path, without hidden ones) or "-" for standard
             input. Gzip is recognised by content.
-        reader: The format of all sources; "auto" goes by the suffix, .gz apart, and takes what it does not know, and
-            standard input, for lines.
-        tokenize: How running text (lines, and the "text" of JSON lines) is cut into sentences and tokens: by a
-            tokeniser; ``none`` (or None) where a line is a sentence and tokens stand between whitespace; ``auto`` as
-            the model's text was cut (see `follow`), and without a model by what the text looks like. CoNLL-U, FASTA
-            and JSON lines of tokens are never cut again.
+        reader: The format of all sources; "auto" decides by the suffix before any .gz, and reads other files and
+            standard input as lines.
+        tokenize: How running text (lines, and the "text" of JSON lines) is split into sentences and tokens: the name
+            of a tokeniser; ``none`` (or None) if a line is a sentence and tokens are separated by whitespace; ``auto``
+            to do as was done for the model's text (see `follow`), or without a model by what the text looks like.
+            CoNLL-U, FASTA and JSON lines of tokens are never tokenised again.
         dictionary: Words that the tokeniser ``zh`` keeps whole.
 
     Attributes:
         reader: As given.
-        repairs: What was replaced in the iteration begun last, so far.
+        repairs: What has been replaced so far in the current iteration.
 
     Raises:
-        InputError: A source does not exist or a folder holds no file; in iterating, a source is not what it should be.
+        InputError: A source does not exist or a folder has no files; while iterating, a source has the wrong format.
 
     Example:
         >>> for sentence in Corpus(["news.txt.gz"], tokenize="en"):
@@ -66,7 +66,7 @@ class Corpus:
         dictionary: Dictionary | None = None,
     ) -> None:
         if isinstance(sources, str | Path):
-            raise InputError(f"sources is the one path {str(sources)!r} where a list of paths is expected: [path]")
+            raise InputError(f"sources is the single path {str(sources)!r}, but a list of paths is expected: [path]")
         if reader not in READERS:
             raise InputError(f"unknown reader {reader!r}; choose one of {', '.join(READERS)}")
         self._choice = check_choice(tokenize)
@@ -82,7 +82,7 @@ class Corpus:
         self._spent: str | None = None
         self._pipe = next((path for path in self._paths if _is_pipe(path)), None)
         self._size = 0 if self._pipe else sum(Path(path).stat().st_size for path in self._paths)
-        self._size_before = 0  # of the files read to their end
+        self._size_before = 0  # bytes of the files that are already read
         self._stream: io.BufferedIOBase | None = None
         self.repairs = Repairs()
 
@@ -99,16 +99,16 @@ class Corpus:
         return self._sentences(self.repairs)
 
     def follow(self, model: Segmentation | None) -> str | None:
-        """Settle how the text is cut, now that it is known how a model's text was.
+        """Decide how the text is tokenised, given how the model's text was tokenised.
 
         Args:
-            model: How the model's text was cut; None where there is no model yet.
+            model: How the model's text was tokenised; None if there is no model yet.
 
         Returns:
-            One line to tell the user: what ``auto`` has come to mean, or that the choice differs from the model's.
+            One line to show to the user: what ``auto`` means here, or that the choice differs from the model's.
         """
         if self._tokens_already() and self._choice == "auto":
-            # Nothing is cut; but an index of this text is asked in running text, which has to be like the model's.
+            # This text is not tokenised, but queries of an index of it are, and must be like the model's text.
             known = model or Segmentation()
             self._segmentation = Segmentation(known.tokenizer, self._dictionary or known.dictionary)
             return None
@@ -117,19 +117,19 @@ class Corpus:
 
     @property
     def segmentation(self) -> Segmentation:
-        """How running text is cut; decided by its look where `follow` has not decided it."""
+        """How running text is tokenised; decided by what it looks like if `follow` was not called."""
         if self._segmentation is None:
             self.follow(None)
         return cast("Segmentation", self._segmentation)
 
     @property
     def tokenize(self) -> Tokenizer | None:
-        """What cuts running text; None where it is cut already."""
+        """The tokeniser of running text; None if the text is already tokenised."""
         return self.segmentation.tokenizer
 
     @property
     def dictionary(self) -> Dictionary | None:
-        """Words that are kept whole."""
+        """Words that the tokeniser keeps whole."""
         return self.segmentation.dictionary
 
     def _tokens_already(self) -> bool:
@@ -139,13 +139,13 @@ class Corpus:
         return beginning((path, self._layout(path)) for path in self._paths)
 
     def share_read(self) -> float | None:
-        """How much of the bytes the iteration begun last has read, from 0 to 1; None where a pipe hides its length."""
+        """The share of the bytes read in the current iteration, from 0 to 1; None if a pipe has no known length."""
         if not self._size:
             return None
         return min(1.0, (self._size_before + (self._stream.tell() if self._stream else 0)) / self._size)
 
-    def facts(self) -> list[list[str | int]]:
-        """Name, size and time of change of each file, to tell whether the corpus is the same as before."""
+    def identity(self) -> list[list[str | int]]:
+        """Name, size and modification time of each file, to check whether the corpus is the same as before."""
         found: list[list[str | int]] = []
         for path in self._paths:
             status = None if _is_pipe(path) else Path(path).stat()
@@ -153,15 +153,15 @@ class Corpus:
         return found
 
     def check_resumable(self) -> None:
-        """Raise `InputError` where nobody can tell whether the text is the one that was begun with."""
+        """Raise `InputError` if it cannot be checked that the text is the same when a run is resumed."""
         if self._pipe:
             name = "standard input" if self._pipe == STDIN else self._pipe
             raise InputError(
-                f"{name}: is a pipe, and a run on it cannot be resumed; save the text to a file and begin with that"
+                f"{name}: is a pipe, and a run on it cannot be resumed; save the text to a file and start with that"
             )
 
     def nonempty(self) -> Iterator[Sentence]:
-        """Iterate, and raise `InputError` at the end if no sentence had a token."""
+        """Iterate, and raise `InputError` at the end if no sentence has a token."""
         tokens = 0
         for sentence in self:
             tokens += len(sentence.tokens)
@@ -200,7 +200,7 @@ class Corpus:
 
 
 def _files(source: str) -> list[str]:
-    """The file a source is, or the files below it."""
+    """The files of a source: the file itself, or all files in and below a folder."""
     if source == STDIN:
         return [source]
     if not Path(source).is_dir():
@@ -210,11 +210,11 @@ def _files(source: str) -> list[str]:
         raise InputError(f"{error.filename}: cannot be opened: {error.strerror}") from error
 
     def is_new(folder: str) -> bool:
-        """Whether a folder was not met before: links may lead in circles."""
+        """Whether a folder was not visited before, since links may form a cycle."""
         real = os.path.realpath(folder)
-        met = real in seen
+        visited = real in seen
         seen.add(real)
-        return not met
+        return not visited
 
     paths: list[Path] = []
     seen: set[str] = set()
@@ -223,7 +223,7 @@ def _files(source: str) -> list[str]:
         folders[:] = [name for name in sorted(folders) if not name.startswith(".") and is_new(f"{folder}/{name}")]
         paths += [Path(folder, name) for name in files if not name.startswith(".")]
     if not paths:
-        raise InputError(f"{source}: no file in this folder; hidden ones do not count")
+        raise InputError(f"{source}: no file in this folder (hidden files are not read); give text")
     return [_readable(str(path)) for path in sorted(paths)]
 
 
@@ -241,9 +241,9 @@ def _readable(path: str) -> str:
 
 def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
     if path == STDIN:
-        if sys.stdin is None:  # a service, or "<&-"
+        if sys.stdin is None:  # as in a service, or after "<&-"
             raise InputError("standard input (-) is closed; give a file, or pipe text into the command")
-        return nullcontext(cast("io.BufferedIOBase", sys.stdin.buffer))  # left open: it is not ours
+        return nullcontext(cast("io.BufferedIOBase", sys.stdin.buffer))  # not closed: it belongs to the caller
     try:
         return Path(path).open("rb")
     except OSError as error:

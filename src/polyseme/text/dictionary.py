@@ -1,4 +1,4 @@
-"""Words of one's own for the Chinese tokeniser: the names of a novel, the terms of a trade."""
+"""A user's own words for the Chinese tokeniser, such as the names in a novel or the terms of a field."""
 
 import hashlib
 import re
@@ -8,22 +8,22 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 
-# A line of jieba's user dictionaries: a word, perhaps its frequency, perhaps its part of speech.
+# A line of jieba's user dictionaries: a word, optionally its frequency, optionally its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
-_FIRST_WIDE = "\u2e80"  # from here on come Chinese characters and their like
+_FIRST_WIDE = "\u2e80"  # Chinese and similar characters begin here
 
 
 class Dictionary:
-    """Words that are kept whole, wherever they stand.
+    """Words that the tokeniser keeps whole.
 
-    Where two of them overlap in a text, the one that begins first is taken, and of those the longest. A word of letters
-    (Latin, Greek, Cyrillic) or digits is not found within a longer one.
+    If two of them overlap in a text, the one that begins first is used, and the longest of those. A word of letters
+    (Latin, Greek, Cyrillic) or digits is not recognised inside a longer one.
 
     Args:
-        words: Without whitespace, which is never within a token.
+        words: The words, none of which may contain whitespace.
 
     Attributes:
-        words: As given, each once, sorted.
+        words: The words, sorted, without duplicates.
 
     Example:
         >>> Dictionary(["曹操", "操"]).cut("却说曹操大败。操大怒", list)
@@ -32,29 +32,29 @@ class Dictionary:
 
     def __init__(self, words: Iterable[str]) -> None:
         if isinstance(words, str):
-            raise InputError(f"words is the one string {words!r} where a list of words is expected: [word]")
+            raise InputError(f"words is the single string {words!r}, but a list of words is expected: [word]")
         self._words = frozenset(words)
         self.words = sorted(self._words)
         if not self.words:
-            raise InputError("a dictionary without words; give at least one, or no dictionary")
+            raise InputError("the dictionary has no words; give at least one word, or no dictionary")
         lengths: dict[str, set[int]] = {}
         for word in self.words:
             if word.split() != [word]:
-                raise InputError(f"the word {word!r} of a dictionary is empty or holds whitespace; give one word")
+                raise InputError(f"the word {word!r} of a dictionary is empty or contains whitespace; give one word")
             lengths.setdefault(word[0], set()).add(len(word))
         self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
 
     @classmethod
     def read(cls, path: str | Path) -> "Dictionary":
-        """Read a file of words, one a line; blank lines are passed over.
+        """Read a file with one word per line; blank lines are skipped.
 
-        Files for jieba serve as they are: a frequency and a part of speech after a word play no part.
+        jieba's user dictionaries can be read too: a frequency and a part of speech after a word are ignored.
         """
         try:
             lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
-                f"{path}: the dictionary cannot be read ({error}); give UTF-8 text, a word a line"
+                f"{path}: the dictionary cannot be read ({error}); give UTF-8 text, one word per line"
             ) from error
         words = []
         for number, line in enumerate(lines, 1):
@@ -62,10 +62,10 @@ class Dictionary:
                 continue
             entry = _LINE.fullmatch(text)
             if entry is None:
-                raise InputError(f"{path}:{number}: {text!r:.60} where one word is expected; write a word a line")
+                raise InputError(f"{path}:{number}: got {text!r:.60}, expected one word; write one word per line")
             words.append(entry[1])
         if not words:
-            raise InputError(f"{path}: no words in it; write a word a line, or give no dictionary")
+            raise InputError(f"{path}: contains no words; write one word per line, or give no dictionary")
         return cls(words)
 
     def __str__(self) -> str:
@@ -79,16 +79,16 @@ class Dictionary:
         return hash(self._words)
 
     def cut(self, text: str, rest: Callable[[str], list[str]]) -> list[str]:
-        """Part a text at the words of the dictionary.
+        """Split a text at the words of the dictionary.
 
         Args:
-            text: What to part.
-            rest: Parts what stands before, between and after them.
+            text: The text to split.
+            rest: Splits the text before, between and after the words.
         """
         pieces: list[str] = []
         start = at = 0
         while at < len(text):
-            length = self._length(text, at)
+            length = self._match_length(text, at)
             if length and start < at:
                 pieces += rest(text[start:at])
             if length:
@@ -97,8 +97,8 @@ class Dictionary:
             at += length or 1
         return pieces + rest(text[start:]) if start < len(text) else pieces
 
-    def _length(self, text: str, at: int) -> int:
-        """Of the word that begins here; 0 where none does."""
+    def _match_length(self, text: str, at: int) -> int:
+        """Return the length of the word that begins at this position; 0 if none does."""
         for length in self._lengths.get(text[at], ()):
             end = at + length
             if text[at:end] in self._words and not (within_word(text, at) or within_word(text, end)):
@@ -107,7 +107,7 @@ class Dictionary:
 
 
 def within_word(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place are letters, marks or digits, and no Chinese characters."""
+    """Whether the characters on both sides of a position are letters, marks or digits, but not Chinese."""
     around = text[at - 1 : at + 1] if at else ""
     return len(around) == 2 and all(
         (one.isalnum() or unicodedata.combining(one)) and one < _FIRST_WIDE for one in around

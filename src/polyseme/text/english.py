@@ -1,8 +1,8 @@
-"""English words in the manner of the Penn Treebank, which is how the text ELMo was trained on is written.
+"""Tokenises English as the Penn Treebank does, which is how the text that ELMo was trained on is tokenised.
 
-Punctuation stands apart, ``don't`` is ``do n't``, ``cannot`` is ``can not``; numbers, abbreviations, hyphenated words,
-web and mail addresses, faces and emoji stay whole. The period that ends a sentence is always a token, also after an
-abbreviation (``at 5 p.m.`` ends in ``p.m .``), so that nothing is written twice.
+Punctuation is separate, ``don't`` is ``do n't``, ``cannot`` is ``can not``; numbers, abbreviations, hyphenated words,
+web and mail addresses, emoticons and emoji stay whole. The period that ends a sentence is always a token, also after an
+abbreviation (``at 5 p.m.`` ends in ``p.m .``), so that no character is written twice.
 """
 
 import functools
@@ -23,16 +23,16 @@ _TOKEN = re.compile(
     rf"""
       (?:[A-Za-z]+://|www\.|mailto:)[^\s<>"“”]*[^\s<>"“”.,;:!?'’)\]}}…]   # a web address
     | [\w.+%-]{{1,64}}@[^\W_][\w.-]*[^\W_]                                  # a mail address
-    | @[-.,]@ | -[LR][RSC]B- | \\[/*]                   # of tokenised text: state @-@ of @-@ the -LRB- and \/ or -RRB-
+    | @[-.,]@ | -[LR][RSC]B- | \\[/*]                   # in tokenised text: state @-@ of @-@ the -LRB- and \/ or -RRB-
     | [@\#](?=[^\W\d_])\w+(?:\.\w+)*                                         # a handle, a hash tag
-    | (?i:>?[:;=][-'^]?[()dpo/\\]+|<3)(?![\w/]) | \^[_.-]?\^ | -_+-         # a face
+    | (?i:>?[:;=][-'^]?[()dpo/\\]+|<3)(?![\w/]) | \^[_.-]?\^ | -_+-         # an emoticon
     | <?[-=]+> | <[-=]+ | [<>!]=                                          # arrows
     | [^\W\d_](?:\.[^\W\d_])+(?:\.(?:(?![^\W_])(?:-{_RUN})*|{_NAME_FOLLOWS})|(?![^\W_]|\.))   # U.S., U.S.-based
     | (?:{_ABBREVIATIONS}|[A-HJ-Z])\.(?:(?![^\W_]|\.\.)|{_NAME_FOLLOWS})   # Mr., J.
     | (?<![\w.)])\.[a-z]{{2,4}}(?![^\W_]) | (?<![\w.)])\.NET(?![^\W_])      # .com
     | (?:US|HK|NZ|[ACU])\$
     | ['’]n['’](?![^\W_])                                                 # rock 'n' roll
-    | ['’](?i:\d\ds?|s|m|d|t|ll|re|ve|em|til|cause|bout|n|tis|twas)(?![^\W_])   # '90s, 'em; 's where it stands alone
+    | ['’](?i:\d\ds?|s|m|d|t|ll|re|ve|em|til|cause|bout|n|tis|twas)(?![^\W_])   # '90s, 'em; a separate 's
     | [-+]?\.\d+ | [-+]\d+(?:[.,]\d+)*(?![\d:/])                          # .5, -3.2
     | (?i:w/)(?:o|out)?(?![^\W_]|/) | (?i:w/)(?=[^\W_]{{2}})                # w/o, w/ friends
     | [^\W_]/[^\W_](?![^\W_]|[./])                                        # c/o
@@ -63,7 +63,7 @@ def english_words(sentence: str) -> list[str]:
 
 
 def chunk_words(chunk: str) -> tuple[str, ...]:
-    """The tokens of a stretch of text without whitespace."""
+    """The tokens of a piece of text without whitespace."""
     return _remembered(chunk) if len(chunk) <= _LONG else _tokens(chunk)
 
 
@@ -74,13 +74,13 @@ def _tokens(chunk: str) -> tuple[str, ...]:
             tokens += filter(None, fused.groups())
             continue
         endings: list[str] = []
-        while contraction := _CONTRACTION.fullmatch(token):  # should|n't|'ve: from the end
+        while contraction := _CONTRACTION.fullmatch(token):  # should|n't|'ve: split off from the end
             token, ending = contraction.groups()
             endings.insert(0, ending)
         tokens += [token, *endings]
     return tuple(tokens)
 
 
-# The same few thousand stretches make up most of a text; a long one is rarely seen twice and would fill the memory.
+# The same few thousand pieces make up most of a text; a long one is rarely seen twice and would fill the memory.
 _remembered = functools.lru_cache(maxsize=2**15)(_tokens)
 _LONG = 40

@@ -1,8 +1,8 @@
-"""From an English paragraph to its sentences.
+"""Splits an English paragraph into sentences.
 
-A sentence ends at a period, a question or exclamation mark or an ellipsis, with the quotes and brackets that close
-after it, where the next word may begin a sentence. Sentences within a quotation are sentences of their own. Periods
-of abbreviations, initials and the numbers of a list end none unless the next word is one that often begins a sentence.
+A sentence ends at a period, a question or exclamation mark or an ellipsis, with the closing quotes and brackets after
+it, if the next word may begin a sentence. Sentences in a quotation are sentences of their own. Periods of
+abbreviations, initials and list numbers do not end a sentence unless the next word is one that often begins a sentence.
 """
 
 import re
@@ -34,7 +34,7 @@ _STARTERS = frozenset(_OFTEN_FIRST.split())
 
 
 def english_sentences(paragraph: str) -> list[str]:
-    """The sentences of an English paragraph; put end to end, they are the paragraph.
+    """The sentences of an English paragraph; joined together, they are the paragraph.
 
     Example:
         >>> english_sentences('Mr. J. Doe left at 5 p.m. He said: "I go. Stay!" Then he went.')
@@ -61,7 +61,7 @@ def _ends(paragraph: str, start: int, end: re.Match[str]) -> bool:
     assert following is not None  # it may be empty
     word = following["word"] or ""
     if not _WORD.search(paragraph, start, end.start()):
-        return False  # nothing but a stop leads in the next sentence: "... and then"
+        return False  # a stop alone begins the next sentence: "... and then"
     if not word:
         return not _GOES_ON.match(paragraph, end.end()) and bool(_WORD.search(paragraph, end.end()))
     if end["stop"] == ".":

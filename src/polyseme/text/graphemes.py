@@ -1,4 +1,4 @@
-"""What a reader sees as one character: a base with its combining marks, an emoji with all its parts."""
+"""Splits text into what a reader sees as characters: a base with its combining marks, an emoji with all its parts."""
 
 import re
 import unicodedata
@@ -11,8 +11,8 @@ def _ranges(codes: list[int]) -> str:
     return "".join(rf"\U{run[0]:08x}-\U{run[-1]:08x}" for run in runs)
 
 
-# What never stands alone but belongs to the character before it: combining marks and variation selectors (Mn, Mc, Me),
-# joiners, soft hyphens and other invisible formatting (Cf). Unicode has assigned none between the two ranges.
+# Code points that belong to the character before them: combining marks and variation selectors (Mn, Mc, Me), joiners,
+# soft hyphens and other invisible formatting (Cf). Unicode has assigned none between the two ranges.
 MARKS = _ranges(
     [
         code
@@ -23,7 +23,7 @@ MARKS = _ranges(
 _EXTENSION = rf"[{MARKS}\U0001f3fb-\U0001f3ff]"  # marks and skin tones
 _PICTURE = r"[\u2190-\u2bff\U0001f000-\U0001faff]"
 _FLAG = r"[\U0001f1e6-\U0001f1ff]{2}"
-# Pictures bound by a zero-width joiner (a family, a profession) are one character.
+# Pictures joined by a zero-width joiner (a family, a profession) are one character.
 GRAPHEME = rf"(?:{_FLAG}|\S){_EXTENSION}*(?:(?<=\u200d){_PICTURE}{_EXTENSION}*)*"
 
 _graphemes = re.compile(GRAPHEME)
@@ -31,7 +31,7 @@ _not_single = re.compile(rf"{_EXTENSION}|{_FLAG}")
 
 
 def graphemes(text: str) -> list[str]:
-    """The characters of a text, whitespace left out.
+    """The characters of a text, without whitespace.
 
     Example:
         >>> graphemes("né 👩🏽‍🚀🇨🇭!")
@@ -41,7 +41,7 @@ def graphemes(text: str) -> list[str]:
 
 
 def mend(pieces: list[str]) -> list[str]:
-    """Put pieces of a text together again where they part a character."""
+    """Join pieces of a text again if the boundary between them is inside a character."""
     text = "".join(pieces)
     if not _not_single.search(text):
         return pieces

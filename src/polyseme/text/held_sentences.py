@@ -1,4 +1,4 @@
-"""Sentences in memory, where a corpus is expected."""
+"""Sentences in memory that can be used as a corpus."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from polyseme.text.readers import Sentence
 
 
 class HeldSentences(Corpus):
-    """Sentences in memory, where a corpus is expected.
+    """Sentences in memory that can be used as a corpus.
 
     Args:
         sentences: Lists of tokens.
@@ -31,7 +31,7 @@ class HeldSentences(Corpus):
         return f"{len(self._held):,} sentences in memory"
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Give every sentence."""
+        """Yield every sentence."""
         for number, tokens in enumerate(self._held, 1):
             self._given = number
             yield Sentence(tokens)
@@ -40,12 +40,12 @@ class HeldSentences(Corpus):
         return True
 
     def share_read(self) -> float | None:
-        """How many of the sentences the iteration begun last has given, from 0 to 1."""
+        """The share of the sentences yielded in the current iteration, from 0 to 1."""
         return self._given / max(1, len(self._held))
 
-    def facts(self) -> list[list[str | int]]:
-        """Their number and a digest."""
+    def identity(self) -> list[list[str | int]]:
+        """The number of sentences and a digest of them."""
         return [[digest([json.dumps(self._held).encode()]), len(self._held)]]
 
     def check_resumable(self) -> None:
-        """A digest tells whether they are the same."""
+        """Always allowed: the digest shows whether the sentences are the same."""

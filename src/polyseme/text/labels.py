@@ -1,4 +1,4 @@
-"""One column of a CoNLL-U file as the labels of its words."""
+"""Reads one column of a CoNLL-U file as the labels of its words."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,31 +9,31 @@ from polyseme.text.lines import Lines, Repairs
 from polyseme.text.readers import read_conllu
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""The second column to the tenth."""
+"""The names of columns 2 to 10."""
 NOT_GIVEN = "_"
 _WITH_KEYS = ("feats", "misc")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSentence:
-    """A sentence with one label a word."""
+    """A sentence with one label per word."""
 
     tokens: list[str]
     labels: list[str]
 
 
 class LabelledText:
-    """Sentences of a CoNLL-U file with the labels one column gives; can be read again and again.
+    """Sentences of a CoNLL-U file with labels from one column; can be iterated more than once.
 
-    Words are those that `read_conllu` gives: multiword ranges (1-2) and empty nodes (1.1) are left out.
+    Words are those of `read_conllu`: multiword ranges (1-2) and empty nodes (1.1) are left out.
 
     Args:
         path: The file; gzip is recognised by content.
-        column: A name of `COLUMNS`; ``feats:Case`` or ``misc:SpaceAfter`` for one key of such a column, ``_`` where a
-            word does not have it; or a column's number from 1, for columns beyond the tenth too.
+        column: A name of `COLUMNS`; ``feats:Case`` or ``misc:SpaceAfter`` for one key of such a column, with the label
+            ``_`` for words without the key; or the number of a column from 1, which may be beyond the tenth.
 
     Attributes:
-        repairs: What was replaced in the reading begun last, so far.
+        repairs: What has been replaced so far in the current iteration.
 
     Example:
         >>> for sentence in LabelledText("train.conllu", "feats:Number"):
@@ -63,7 +63,7 @@ class LabelledText:
 
 
 class _Labelled(Lines):
-    """Lines that keep the labels of the words among them, each after the reader has found its line sound."""
+    """Lines that also collect the labels of words, each after the reader has accepted its line."""
 
     label: Callable[[list[str], str], str]
 
@@ -77,7 +77,7 @@ class _Labelled(Lines):
 
 
 def _reader(column: str) -> Callable[[list[str], str], str]:
-    """What picks the label from the columns of a line, given its place for messages."""
+    """Return a function from the columns of a line, and its position for messages, to the label."""
     name, colon, key = column.partition(":")
     number = int(name) if name.isdecimal() else COLUMNS.index(name) + 2 if name in COLUMNS else 0
     if number < 1 or (colon and (name not in _WITH_KEYS or not key)):
@@ -87,15 +87,15 @@ def _reader(column: str) -> Callable[[list[str], str], str]:
 
     def label(columns: list[str], place: str) -> str:
         if len(columns) < number:
-            raise InputError(f"{place}: {len(columns)} columns where column {number} is asked for; choose another")
+            raise InputError(f"{place}: {len(columns)} columns, but column {number} was chosen; choose another")
         value = columns[number - 1]
         if not value:
-            raise InputError(f"{place}: column {column} is empty; write {NOT_GIVEN} where nothing is given")
+            raise InputError(f"{place}: column {column} is empty; write {NOT_GIVEN} for a missing value")
         if not colon or value == NOT_GIVEN:
             return value
         pairs = dict(pair.partition("=")[::2] for pair in value.split("|"))
         if name == "feats" and not all(pairs.values()):
-            raise InputError(f"{place}: features {value!r} where Name=Value|Name=Value is expected; correct the line")
-        return pairs.get(key, NOT_GIVEN) or key  # misc has keys without a value
+            raise InputError(f"{place}: got features {value!r}, expected Name=Value|Name=Value; correct the line")
+        return pairs.get(key, NOT_GIVEN) or key  # misc may have keys without a value
 
     return label

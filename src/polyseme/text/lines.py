@@ -1,4 +1,4 @@
-"""From bytes to lines: compression, encoding, and the repair of what is not text. Nothing is read ahead of need."""
+"""Turns bytes into lines: decompresses, decodes, and repairs what is not text. Nothing is read before it is needed."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ from polyseme.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# A sentence must be in memory at once, so that its line has to have an end.
+# A whole sentence must fit into memory, so the length of a line is limited.
 LONGEST_LINE = 2**24
 
 _UNREADABLE = (OSError, EOFError, zlib.error)
@@ -26,7 +26,7 @@ _NOT_A_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 @dataclass(slots=True)
 class Repairs:
-    """What had to be replaced by U+FFFD to make text of the input; false when that was nothing.
+    """Counts what was replaced by U+FFFD because it is not text; false if nothing was.
 
     Example:
         >>> str(Repairs(invalid=3, nulls=1, first="news.txt:12"))
@@ -34,11 +34,11 @@ class Repairs:
     """
 
     invalid: int = 0
-    """Byte sequences that are not UTF-8."""
+    """Number of byte sequences that are not UTF-8."""
     nulls: int = 0
-    """NUL characters."""
+    """Number of NUL characters."""
     first: str | None = None
-    """Where the first of either stood, as ``file:line``."""
+    """The position of the first replacement, as ``file:line``."""
 
     def __bool__(self) -> bool:
         return self.first is not None
@@ -49,10 +49,10 @@ class Repairs:
         return f"{' and '.join(parts)} replaced by U+FFFD, the first at {self.first}" if parts else "nothing replaced"
 
     def mend(self, text: str, place: str) -> str:
-        """Replace NULs and lone surrogates, the form in which undecodable bytes come, and count them."""
+        """Replace and count NULs and lone surrogates (which stand for bytes that could not be decoded)."""
         if "\0" not in text and (text.isascii() or not _SURROGATE.search(text)):
             return text
-        # The original bytes are decoded anew because several of them may make one broken sequence.
+        # The original bytes are decoded again because several of them may form one invalid sequence.
         original = _NOT_A_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape")
         mended = original.decode("utf-8", "replace").replace("\0", "\ufffd")
         nulls = text.count("\0")
@@ -63,14 +63,14 @@ class Repairs:
 
 
 class Lines:
-    """The lines of one source, decoded and repaired, with the place where reading stands.
+    """The lines of one source, decoded and repaired, with the position of the line read last.
 
     Lines end at LF, CR LF or CR. A byte order mark is dropped.
 
     Args:
         stream: The bytes; gzip is recognised by its magic number.
-        name: What to call the source in messages.
-        repairs: Where repairs are counted.
+        name: The name of the source in messages.
+        repairs: Counts the repairs.
     """
 
     def __init__(self, stream: io.BufferedIOBase, *, name: str, repairs: Repairs) -> None:
@@ -82,24 +82,24 @@ class Lines:
         if peeked.head.startswith(b"\x1f\x8b"):
             peeked = _Peeked(gzip.GzipFile(fileobj=io.BufferedReader(peeked)))
         _check_text(peeked.head, name)
-        # surrogateescape lets a broken byte through, so that it can be counted at its line.
+        # surrogateescape keeps invalid bytes as surrogates, so that they can be counted with their line.
         self._text = io.TextIOWrapper(io.BufferedReader(peeked, 2**16), "utf-8-sig", "surrogateescape")
 
     @property
     def place(self) -> str:
-        """The line read last, as ``file:line``."""
+        """The position of the line read last, as ``file:line``."""
         return f"{self.name}:{self.number}"
 
     def readline(self, limit: int) -> str:
-        """The next line with its end (a line feed), or the first ``limit`` characters of it; "" after the last."""
+        """The next line with its line feed, or the first ``limit`` characters of it; "" after the last line."""
         line = ""
-        while len(line) < limit:  # what is mended may be shorter than what was read
+        while len(line) < limit:  # repaired text may be shorter than what was read
             try:
                 text = self._text.readline(limit - len(line))
             except _UNREADABLE as error:
                 self.number += not self._line_open
                 raise InputError(
-                    f"{self.place}: cannot read on: {error}; the file is damaged or cut off, fetch it again"
+                    f"{self.place}: cannot be read further: {error}; the file is damaged or truncated, fetch it again"
                 ) from error
             if not text:
                 break
@@ -111,18 +111,18 @@ class Lines:
         return line
 
     def __iter__(self) -> Iterator[str]:
-        """Whole lines without their ends."""
+        """Yield whole lines without their line ends."""
         while line := self.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE:
                 raise InputError(
-                    f"{self.place}: line of {LONGEST_LINE:,} or more characters where one sentence is expected; "
+                    f"{self.place}: a line of {LONGEST_LINE:,} or more characters, but one sentence is expected; "
                     "break it up, or tokenize it as running text"
                 )
             yield line.removesuffix("\n")
 
 
 class _Peeked(io.RawIOBase):
-    """A stream whose first bytes are known before it is read; an error met in peeking is raised at its place."""
+    """A stream whose first bytes are known before it is read; an error in them is raised when they are read."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self._stream = stream
@@ -145,14 +145,14 @@ class _Peeked(io.RawIOBase):
         elif self._error:
             raise self._error
         else:
-            # One read at most: what was decompressed before a damaged place is passed on.
+            # One read at most, so that what was decompressed before a damaged position is still returned.
             data = self._stream.read1(len(view))
         view[: len(data)] = data
         return len(data)
 
 
 def _check_text(head: bytes, name: str) -> None:
-    """Refuse what is no UTF-8 text at all."""
+    """Raise an error if the bytes are clearly not UTF-8 text."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             raise InputError(f"{name}: is {encoding}; convert it first: iconv -f {encoding} -t UTF-8")
@@ -161,5 +161,5 @@ def _check_text(head: bytes, name: str) -> None:
     if broken > _MOST_BROKEN * len(text):
         raise InputError(
             f"{name}: does not look like text: {broken:,} of its first {len(text):,} characters are not UTF-8; "
-            "give text, converted to UTF-8 where it is in another encoding"
+            "give UTF-8 text, and convert text in another encoding first"
         )

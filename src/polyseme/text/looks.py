@@ -1,4 +1,4 @@
-"""What a text looks like from its beginning: raw or cut already, and in which language."""
+"""Judges from the beginning of a text whether it is raw or already tokenised, and in which language."""
 
 import re
 from typing import Literal
@@ -6,21 +6,21 @@ from typing import Literal
 from polyseme.text.abbreviations import ANYWHERE, BEFORE_A_NAME, BEFORE_A_NUMBER
 
 Look = Literal["cut", "english", "chinese", "raw", "unknown"]
-"""``cut``: in tokens already. ``english``, ``chinese``: raw text. ``raw``: of other languages. ``unknown``: unclear."""
+"""``cut``: already tokenised. ``english``, ``chinese``, ``raw`` (other languages): raw text. ``unknown``: unclear."""
 RAW: frozenset[Look] = frozenset(("english", "chinese", "raw"))
 
 _HAN = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0003ffff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _LONGEST_CUT_RUN = 4.0
-"""Chinese words have fewer than two characters on average, what stands between two spaces of raw text many more."""
+"""Chinese words have fewer than two characters on average, but the text between two spaces of raw text many more."""
 _MOSTLY = 0.3
-# A comma or period at the end of a word of two letters or more, perhaps before a closing quote or bracket. The other
-# marks stand apart in raw French, too.
+# A comma or period at the end of a word of two letters or more, with or without a closing quote or bracket. Other marks
+# are no evidence: raw French puts a space before them.
 _GLUED = re.compile(r"\W*(?P<word>\w*[^\W\d_]{2})[.,][\"'”’»)\]]*")
 _APART = frozenset((",", "."))
 _ABBREVIATIONS = BEFORE_A_NAME | BEFORE_A_NUMBER | ANYWHERE
-_LEAST_GLUED = 0.02  # of what stands between spaces; there are ten times as many in raw prose
-# Words of English that are not words of its neighbours, as "in", "was" and "is" are.
+_LEAST_GLUED = 0.02  # share of the strings between spaces; raw prose has ten times as many
+# English words that are not also words of related languages, as "in", "was" and "is" are.
 _ENGLISH_WORDS = (
     "the and of to that with his you this have from they which were she but not are been would their what there it by "
     "be or your will"

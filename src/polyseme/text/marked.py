@@ -1,4 +1,4 @@
-"""A sentence with one word in brackets: how a place is asked for, and shown."""
+"""Reads and writes a sentence with one word in brackets, which marks a position in it."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,11 +11,11 @@ _AT_SPACES = Segmentation()
 
 
 def marked(sentence: str, cut: Segmentation = _AT_SPACES) -> tuple[list[str], int]:
-    """The tokens of a sentence, and which of them stands in brackets.
+    """The tokens of a sentence, and the position of the one in brackets.
 
     Args:
-        sentence: Text with one word in brackets, which stays one token.
-        cut: How the rest is cut into tokens; by default they stand between whitespace.
+        sentence: Text with one word in brackets, which becomes one token.
+        cut: How the rest is tokenised; by default tokens are separated by whitespace.
 
     Example:
         >>> marked("The river [bank] was steep")
@@ -24,24 +24,24 @@ def marked(sentence: str, cut: Segmentation = _AT_SPACES) -> tuple[list[str], in
     before, opened, rest = sentence.partition("[")
     word, closed, after = rest.partition("]")
     if not opened or not closed or len(word.split()) != 1 or "[" in after:
-        raise InputError(f"{sentence!r} has no one word in brackets; write it as: The river [bank] was steep")
-    # Cut as a whole where that does not cut across the brackets: what is a token depends on what stands beside it.
+        raise InputError(f"{sentence!r} needs one word in brackets; write it as: The river [bank] was steep")
+    # Tokenised as a whole if the brackets are at token boundaries, because tokens depend on their neighbours.
     text = before + word + after
     whole = _tokens(text, cut)
-    ends = [0, *accumulate(map(len, whole))]  # in characters that are no white space
+    ends = [0, *accumulate(map(len, whole))]  # in characters, without whitespace
     start = len("".join(before.split()))
     stop = start + len("".join(word.split()))
     if start in ends and stop in ends:
         left, right = whole[: ends.index(start)], whole[ends.index(stop) :]
-    elif within_word(text, len(before)) or within_word(text, len(before) + len(word)):  # Chinese may be parted
-        raise InputError(f"{sentence!r}: the brackets stand within a word; put them around the whole of it")
+    elif within_word(text, len(before)) or within_word(text, len(before) + len(word)):  # Chinese words may be split
+        raise InputError(f"{sentence!r}: the brackets are inside a word; put them around the whole word")
     else:
         left, right = (_tokens(part, cut) for part in (before, after))
     return [*left, word.strip(), *right], len(left)
 
 
 def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> str:
-    """The sentence, or so many tokens around one of them, with that one in brackets.
+    """The sentence, or only ``around`` tokens on each side of a position, with the token there in brackets.
 
     Example:
         >>> mark(["The", "river", "bank", "was", "steep"], 2, around=1)

@@ -1,4 +1,4 @@
-"""From lines to sentences: one function a format."""
+"""Reads sentences from lines: one function per format."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from polyseme.text.dictionary import Dictionary
 from polyseme.text.lines import Lines
 from polyseme.text.tokenizers import tokenized
 
-_LONGEST_SENTENCE = 2**22  # tokens; it must be in memory at once, so that it has to have an end
+_LONGEST_SENTENCE = 2**22  # tokens; limited because a whole sentence must fit into memory
 _CONLLU_COLUMNS = 10
 _CONLLU_ID = re.compile(r"(\d+)|\d+-\d+|\d+\.\d+")
 _NO_RESIDUE = re.compile(r"[^A-Za-z]")
@@ -20,21 +20,23 @@ _NO_RESIDUE = re.compile(r"[^A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it was read."""
+    """A sentence as it is read from a source."""
 
     tokens: list[str]
     name: str | None = None
-    """What its source calls it: a CoNLL-U sent_id, the id of a JSON line, a FASTA identifier."""
+    """Its name in the source: a CoNLL-U sent_id, the id of a JSON line, a FASTA identifier."""
 
 
 def read_lines(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
     """Read plain text.
 
-    Without a tokeniser a line is a sentence, its tokens stand between whitespace, and a blank line is a sentence of no
-    tokens, so that line numbers stay true. Whitespace is what ``str.split`` takes for it, as in AllenNLP, and includes
-    the ideographic space U+3000 and the no-break space; a token that holds one can be given as CoNLL-U or a JSON line.
+    Without a tokeniser a line is a sentence, its tokens are separated by whitespace, and a blank line is a sentence
+    without tokens, so that sentence numbers are line numbers. Whitespace is that of ``str.split``, as in AllenNLP, and
+    includes the ideographic space U+3000 and the no-break space; CoNLL-U and JSON lines can have tokens that contain
+    such spaces.
 
-    With a tokeniser the lines are running text (see `polyseme.text.paragraphs`) and blank ones only part paragraphs.
+    With a tokeniser the lines are running text (see `polyseme.text.paragraphs`) and blank ones only separate
+    paragraphs.
     """
     if tokenize is None:
         return (Sentence(line.split()) for line in lines)
@@ -79,10 +81,9 @@ def read_conllu(lines: Lines) -> Iterator[Sentence]:
 
 
 def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
-    """Read JSON lines: a list of tokens, or an object with "tokens" or "text", and perhaps an "id".
+    """Read JSON lines: a list of tokens, or an object with "tokens" or "text", and optionally an "id".
 
-    Text is split at whitespace or, with a tokeniser, parted into sentences that all bear the id. Blank lines are left
-    out.
+    Text is split at whitespace or, with a tokeniser, into sentences that all have the id. Blank lines are skipped.
     """
     for line in lines:
         if not line.strip():
@@ -90,7 +91,7 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{lines.place}: not JSON: {error}; give one JSON object or list a line") from None
+            raise InputError(f"{lines.place}: not JSON: {error}; give one JSON object or list per line") from None
         content = record
         name = None
         if isinstance(record, dict):
@@ -116,7 +117,7 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
 
 
 def read_fasta(lines: Lines) -> Iterator[Sentence]:
-    """Read protein sequences: a token for each letter, in capitals; ``*`` and whitespace are dropped."""
+    """Read protein sequences: one token per letter, in capitals; ``*`` and whitespace are dropped."""
     tokens: list[str] | None = None
     name: str | None = None
     for line in lines:
@@ -143,7 +144,7 @@ def read_fasta(lines: Lines) -> Iterator[Sentence]:
 
 def _check_length(tokens: list[str], lines: Lines) -> None:
     if len(tokens) > _LONGEST_SENTENCE:
-        raise InputError(f"{lines.place}: a sentence of more than {_LONGEST_SENTENCE:,} tokens; part it")
+        raise InputError(f"{lines.place}: a sentence of more than {_LONGEST_SENTENCE:,} tokens; split it")
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How a text is cut into sentences and tokens, and how new text follows the text that a model was trained on."""
+"""How a text is split into sentences and tokens, and how a model's tokeniser is followed for other text."""
 
 import io
 from collections.abc import Callable
@@ -16,10 +16,10 @@ _TAKEN_AS_CUT = "the text is taken as cut already (one sentence per line, tokens
 
 @dataclass(frozen=True)
 class Segmentation:
-    """How running text is cut into sentences and tokens; a model records how its own text was cut.
+    """How running text is split into sentences and tokens; a model records this for the text it was trained on.
 
     Attributes:
-        tokenizer: What cuts it; None for text that is cut already: one sentence per line, tokens between spaces.
+        tokenizer: The tokeniser; None for text that is already tokenised: one sentence per line, tokens between spaces.
         dictionary: The words that the tokeniser ``zh`` keeps whole.
 
     Example:
@@ -51,7 +51,7 @@ class Segmentation:
 
 
 def check_choice(choice: str | None) -> TokenizerChoice:
-    """Refuse what is no choice of a tokeniser; None is another way to write ``none``."""
+    """Raise an error if this is not a choice of a tokeniser; None means the same as ``none``."""
     if choice is None:
         return "none"
     for known in TOKENIZER_CHOICES:
@@ -66,16 +66,16 @@ def resolve(
     model: Segmentation | None,
     beginning: Callable[[], str],
 ) -> tuple[Segmentation, str | None]:
-    """Decide how a text is cut.
+    """Decide how a text is tokenised.
 
     Args:
-        choice: What was asked for.
-        dictionary: Words to keep whole; without it those of the model's text.
-        model: How the model's text was cut; None where there is no model, but one to be trained.
-        beginning: Gives the beginning of the text, empty where it cannot be known; only called if it matters.
+        choice: What the user chose.
+        dictionary: Words to keep whole; by default those of the model's text.
+        model: How the model's text was tokenised; None if the model is yet to be trained.
+        beginning: Returns the beginning of the text, empty if it is not known; only called if it matters.
 
     Returns:
-        How to cut it, and one line to tell the user, where there is something to tell.
+        How to tokenise it, and one line to show to the user, or None.
     """
     if choice != "auto":
         return _as_asked(None if choice == "none" else choice, dictionary, model)
@@ -109,7 +109,7 @@ def _as_asked(
 
 
 def _by_its_look(dictionary: Dictionary | None, beginning: str) -> tuple[Segmentation, str | None]:
-    """Without a model to follow: by what the text looks like."""
+    """Decide without a model: by what the text looks like."""
     if dictionary is not None:
         chosen = Segmentation("zh", dictionary)
         return chosen, f"the text is cut by {chosen}"

@@ -1,6 +1,6 @@
-"""The tokenisers by name: how each parts a paragraph into sentences and a sentence into tokens.
+"""The tokenisers by name: how each splits a paragraph into sentences and a sentence into tokens.
 
-No tokeniser changes or drops anything but whitespace: the tokens of a text, put end to end, are the text without its
+No tokeniser changes or drops anything but whitespace: the tokens of a text joined together are the text without its
 whitespace. Curly quotes stay curly.
 """
 
@@ -23,7 +23,7 @@ def tokenized(
     """Read running text and yield its sentences, each a list of tokens.
 
     Args:
-        readline: Returns the next line, or at most so many characters of it; "" at the end. A file's method serves.
+        readline: Returns at most the given number of characters of the next line, "" at the end, as a file's does.
         tokenizer: One of `polyseme.text.choices.TOKENIZERS`.
         dictionary: Words to keep whole, for ``zh``.
 

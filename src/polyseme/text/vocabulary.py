@@ -11,8 +11,8 @@ class Vocabulary:
     """Output words by id, most frequent first after the markers.
 
     Args:
-        words: In the order of their ids. A word that stands twice keeps its first id.
-        where: What to call the vocabulary in messages.
+        words: In the order of their ids. A word that occurs twice keeps its first id.
+        where: The name of the vocabulary in messages.
     """
 
     def __init__(self, words: Iterable[str], *, where: str = "the vocabulary") -> None:
@@ -35,5 +35,5 @@ class Vocabulary:
         return word in self.ids
 
     def lookup(self, words: Sequence[str]) -> list[int]:
-        """The id of each word, that of the unknown word where it is not here."""
+        """The id of each word; that of the unknown word if it is not in the vocabulary."""
         return [self.ids.get(word, self.unknown) for word in words]

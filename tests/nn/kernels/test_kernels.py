@@ -181,7 +181,7 @@ def test_an_id_outside_the_table_is_refused() -> None:
         highway_layers=0,
     ).requires_grad_(False)
     for bad in (10, -1):
-        with pytest.raises(IndexError, match=r"character ids must lie within 0\.\.9"):
+        with pytest.raises(IndexError, match=r"character ids must be within 0\.\.9"):
             InferenceTokenEncoder(plain, "float32")(torch.tensor([[1, bad, 9]]))
 
 

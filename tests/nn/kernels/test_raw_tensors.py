@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_refused() -> None:
     small = torch.zeros(2, 4), torch.zeros(2, 7)
     with pytest.raises(ValueError, match=r"got a state \(2, 4\), expected \(3, 4\)"):
         packed((rows, rows), sizes, (small, None))
-    with pytest.raises(ValueError, match="words of 2 characters, but a filter spans 3"):
+    with pytest.raises(ValueError, match="words have 2 characters, but a filter spans 3"):
         words()(IDS[:, :2])
     with pytest.raises(RuntimeError, match="got a tensor on meta, but the kernels compute on the CPU"):
         words()(IDS.to("meta"))

@@ -1,4 +1,4 @@
-"""Tables of word vectors: GloVe, word2vec and fastText files in, a memory-mapped folder in and out."""
+"""Tables of word vectors: reads GloVe, word2vec and fastText files, reads and writes a memory-mapped folder."""
 
 import re
 from pathlib import Path
@@ -16,18 +16,18 @@ FOLDER_KIND = folder.KIND
 FILE_KIND = "a file of word vectors"
 write = folder.write
 
-# What people give by mistake: how it begins, what it is, and what to do.
+# Files that people give by mistake: their first bytes, what they are, and what to do.
 _OTHERS: tuple[tuple[bytes, str], ...] = (
     (ZIP_SIGNATURE, "a zip; unpack it and give one file of word vectors"),
     (HDF5_SIGNATURE, "an HDF5 file, as a biLM's weights are, and not word vectors; polyseme.load reads such models"),
     (
         b"\x80",
-        "a pickle (gensim's own .kv or .model), which can run any code when it is loaded, so it is never opened; where "
-        "it comes from, write KeyedVectors.load(...).save_word2vec_format('vectors.bin', binary=True)",
+        "a pickle (gensim's own .kv or .model), which can run any code when it is loaded, so it is never opened; with "
+        "gensim, write KeyedVectors.load(...).save_word2vec_format('vectors.bin', binary=True)",
     ),
     (
         b"\xba\x16\x4f\x2f",
-        "a fastText model (.bin); only its word vectors are read: give the .vec file that fastText writes beside it",
+        "a fastText model (.bin); only its word vectors are read: give the .vec file that fastText writes next to it",
     ),
     (
         b"\x93NUMPY",
@@ -43,14 +43,14 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
 _HEAD = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*(?:\n|\Z)")
-# Published vectors have at most some thousands of numbers; a damaged header may say anything.
+# Published vectors have at most a few thousand numbers; a damaged header may contain any number.
 _LARGEST_DIM = 1 << 20
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file begins as word vectors do.
+    """Whether a file begins like word vectors.
 
-    What is often taken for a file of word vectors and cannot be read as one (a pickle, a fastText model) is refused.
+    Files that are often given by mistake but cannot be read as word vectors (a pickle, a fastText model) are refused.
     """
     with Stream(path) as stream:
         head = stream.peek(_HEAD)
@@ -69,7 +69,7 @@ def read(path: Path, *, limit: int | None = None) -> WordVectors:
 
     Args:
         path: A file of GloVe or word2vec text, of word2vec binary or of fastText text, plain or compressed by gzip, or
-            a folder that `write` wrote.
+            a folder written by `write`.
         limit: Read only this many words, from the beginning.
     """
     if limit is not None and limit < 1:

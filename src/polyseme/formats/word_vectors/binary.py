@@ -15,13 +15,13 @@ _WRONG = "the header's numbers are wrong or the file is damaged; fetch it again"
 
 
 def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
-    """Read what follows the header.
+    """Read the words and vectors after the header.
 
-    The original software ends each vector with a line feed and gensim does not; either is read.
+    The original software ends each vector with a line feed and gensim does not; both are read.
 
     Args:
         stream: The file, read up to the end of the header.
-        header: What the header said.
+        header: The values in the header.
         limit: Read only this many words.
     """
     table = GrowingTable(header.dim, name=stream.name, limit=limit)
@@ -32,15 +32,15 @@ def read(stream: Stream, header: Header, *, limit: int | None) -> WordVectors:
         if not data:
             raise FormatError(
                 f"{stream.name}: ends at byte {stream.offset:,} within word {table.lines + 1:,} of the "
-                f"{header.words:,} that its header says, each with {header.dim} numbers; the file is cut off, fetch "
+                f"{header.words:,} in its header, each with {header.dim} numbers; the file is truncated, fetch "
                 "it again"
             )
         buffer += data
         buffer = buffer[_add_words(table, buffer, header, where=stream.name, place=place) :]
     if not table.full and (buffer or stream.peek(2)).strip():
         raise FormatError(
-            f"{stream.name}: goes on at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
-            f"{header.dim} numbers that its header says; {_WRONG}"
+            f"{stream.name}: continues at byte {stream.offset - len(buffer):,} after the {header.words:,} words of "
+            f"{header.dim} numbers in its header; {_WRONG}"
         )
     return table.finish("word2vec binary")
 
@@ -69,13 +69,13 @@ def _add_words(table: GrowingTable, buffer: bytes, header: Header, *, where: str
 
 
 def _vectors(buffer: bytes, starts: Sequence[int], dim: int) -> Vectors:
-    """The vectors (U, D) that begin at these places."""
+    """The vectors (U, D) that begin at these positions."""
     numbers = b"".join([buffer[start : start + 4 * dim] for start in starts])
     return np.frombuffer(numbers, dtype="<f4").reshape(-1, dim)
 
 
 def _whole_words(buffer: bytes, width: int, most: int) -> Iterator[tuple[bytes, int]]:
-    """Each word whose vector is whole in the buffer, and where the vector begins; -1 if there is no word."""
+    """Return each word whose vector is complete in the buffer, and the start of its vector; -1 if there is no word."""
     start = 0
     for _ in range(most):
         space = buffer.find(b" ", start, start + _LONGEST_WORD)

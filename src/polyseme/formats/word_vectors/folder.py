@@ -1,4 +1,4 @@
-"""The native folder of word vectors: config.json, vectors.npy, which is mapped into memory, and words.txt."""
+"""The native folder of word vectors: config.json, vectors.npy, which is memory-mapped, and words.txt."""
 
 import json
 import warnings
@@ -16,15 +16,15 @@ CONFIG, MATRIX, WORDS = "config.json", "vectors.npy", "words.txt"
 
 
 def read(path: Path, *, limit: int | None) -> WordVectors:
-    """Open a folder that `write` wrote; vectors are read from disk when they are asked for."""
+    """Open a folder written by `write`; vectors are read from disk when they are used."""
     files = Files.folder(path)
     config = files.json(CONFIG) if CONFIG in files.names else {}
     if config.get("format") != KIND:
         if config.get("format") == "polyseme":
             raise InputError(f"{path}: is a biLM and not word vectors; polyseme.load reads it")
         raise FormatError(
-            f"{path}: no word vectors in it; expected a folder that StaticVectors.save wrote, with {CONFIG}, {MATRIX} "
-            f"and {WORDS}, or the path of one file of word vectors"
+            f"{path}: contains no word vectors; expected a folder written by StaticVectors.save, with {CONFIG}, "
+            f"{MATRIX} and {WORDS}, or the path of one file of word vectors"
         )
     for name in ("words", "dim", "duplicates", "repaired"):
         if not isinstance(value := config.get(name), int):
@@ -53,7 +53,7 @@ def _read_words(files: Files, path: Path, count: int) -> list[str]:
     if len(words) != count or after:
         raise FormatError(
             f"{path}: {len(words):,} whole lines{' and a part of one' if after else ''}, but {CONFIG} says "
-            f"{count:,} words; the file is damaged or cut off: get the folder again"
+            f"{count:,} words; the file is damaged or truncated: get the folder again"
         )
     return words
 
@@ -65,7 +65,7 @@ def _read_matrix(path: Path, shape: tuple[int, int]) -> Vectors:
     except Exception as error:  # numpy raises almost anything on a damaged header
         reason = str(error).partition("\n")[0]
         raise FormatError(
-            f"{path}: cannot be read ({reason}); the file is damaged or cut off: get the folder again"
+            f"{path}: cannot be read ({reason}); the file is damaged or truncated: get the folder again"
         ) from error
     if matrix.shape != shape or matrix.dtype != np.dtype("<f4"):
         raise FormatError(
@@ -76,7 +76,7 @@ def _read_matrix(path: Path, shape: tuple[int, int]) -> Vectors:
 
 
 def write(vectors: WordVectors, path: Path) -> None:
-    """Write a new folder, whole or not at all."""
+    """Write a new folder, completely or not at all."""
     for number, word in enumerate(vectors.words):
         if "\n" in word or not _is_text(word):
             raise InputError(

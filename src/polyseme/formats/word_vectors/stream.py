@@ -1,4 +1,4 @@
-"""The bytes of a file, compressed or not, with the position in it."""
+"""Reads the bytes of a file, compressed or not, and keeps the position in it."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ class Stream:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self.offset = 0
-        """Bytes read so far, counted after decompression."""
+        """Number of bytes read so far, counted after decompression."""
         self._ahead = b""
         try:
             self._file: BinaryIO = path.open("rb")
@@ -34,7 +34,7 @@ class Stream:
         if self.compressed:
             self._file.seek(0)
             self._ahead = b""
-            # A buffer is what makes small reads of gzip cheap.
+            # The buffer makes small reads of gzip cheap.
             self._stream = cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=self._file)))
 
     def __enter__(self) -> Self:
@@ -46,13 +46,13 @@ class Stream:
         self._file.close()
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which are still to be read."""
+        """Return the next bytes without reading past them."""
         while len(self._ahead) < size and (more := self._take(size - len(self._ahead))):
             self._ahead += more
         return self._ahead[:size]
 
     def read(self, size: int = CHUNK) -> bytes:
-        """At most this many bytes; none at the end."""
+        """Read at most this many bytes; none at the end."""
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         data = data or self._take(size)
         self.offset += len(data)
@@ -63,6 +63,6 @@ class Stream:
             return self._stream.read(size)
         except (OSError, EOFError, zlib.error) as error:
             raise FormatError(
-                f"{self.name}: cannot read on after byte {self.offset + len(self._ahead):,} ({error}); the file is "
-                "damaged or cut off, fetch it again"
+                f"{self.name}: cannot be read after byte {self.offset + len(self._ahead):,} ({error}); the file is "
+                "damaged or truncated, fetch it again"
             ) from error

@@ -8,31 +8,31 @@ import numpy as np
 from polyseme.errors import FormatError
 from polyseme.models.static import Vectors, WordVectors
 
-# Beyond this share of words that are not UTF-8, the file is in another encoding or its parts are not where they should.
+# With a larger share of words that are not UTF-8, the file is in another encoding or damaged.
 _MOST_REPAIRED = 0.3
 _FIRST_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the first line of a word2vec file says."""
+    """The first line of a word2vec file."""
 
     words: int
     dim: int
 
 
 class GrowingTable:
-    """Collects words and vectors; a word that comes twice keeps its first vector.
+    """Collects words and vectors; a word that occurs twice keeps its first vector.
 
     Args:
-        dim: D
-        name: What to call the file in messages.
+        dim: The width D of the vectors.
+        name: The name of the file in messages.
         limit: Keep only this many words.
     """
 
     def __init__(self, dim: int, *, name: str, limit: int | None) -> None:
         self.lines = 0
-        """Words read, those that come twice included."""
+        """Number of words read, including duplicates."""
         self._name = name
         self._limit = limit
         self._ids: dict[str, int] = {}
@@ -46,7 +46,7 @@ class GrowingTable:
         return len(self._ids) == self._limit
 
     def add(self, words: Sequence[bytes], rows: Vectors) -> None:
-        """Add words, none of which holds a line break, and their vectors."""
+        """Add words, none of which contains a line break, and their vectors."""
         first = len(self._ids)
         fresh: list[int] = []
         for row, word in enumerate(_decoded(words)):
@@ -60,12 +60,12 @@ class GrowingTable:
                 self._duplicates += 1
         needed = first + len(fresh)
         if needed > len(self._matrix):
-            # In place: the system moves pages rather than numbers, so that the table is never in memory twice.
+            # Resized in place: the system moves pages instead of copying, so the table is never in memory twice.
             self._matrix.resize((max(needed, len(self._matrix) * 5 // 4), self._matrix.shape[1]), refcheck=False)
         self._matrix[first:needed] = rows[: len(fresh)] if fresh == list(range(len(fresh))) else rows[fresh]
 
     def finish(self, source: str) -> WordVectors:
-        """The table of what was added."""
+        """The table of the words and vectors that were added."""
         if self._repaired > _MOST_REPAIRED * self.lines:
             raise FormatError(
                 f"{self._name}: {self._repaired:,} of {self.lines:,} words are not UTF-8; convert the file to UTF-8 "

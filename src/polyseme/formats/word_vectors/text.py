@@ -1,4 +1,4 @@
-"""GloVe, word2vec and fastText text: one word and its numbers per line, with or without a header."""
+"""Reads GloVe, word2vec and fastText text: one word and its numbers per line, with or without a header."""
 
 import re
 from collections import Counter
@@ -13,24 +13,24 @@ from polyseme.formats.word_vectors.table import GrowingTable, Header
 from polyseme.models.static import Vectors, WordVectors
 
 _LONGEST_LINE = 1 << 26
-_LINES_TO_TELL = 1000
+_SAMPLED_LINES = 1000
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-# So exact a number is part of a vector; a word with spaces may end in a number too ("windows 8.1").
+# A number with this many digits is part of a vector; a short one may end a word with spaces ("windows 8.1").
 _COMPONENT = re.compile(rb"[-+]?\d*\.\d{3,}(?:[eE][-+]?\d+)?|[-+]?\d+\.?\d*[eE][-+]\d+")
 _CONTROL = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]")
-_TO_DO = "the line is damaged or the file cut off: fetch it again, or take the line out"
+_TO_DO = "the line is damaged or the file truncated: fetch it again, or delete the line"
 
 
 def begins_as_text(after_header: bytes) -> bool:
-    """Whether what follows a header is text, if need be a damaged line of it, and not numbers in binary."""
+    """Whether the bytes after a header are text, perhaps with a damaged line, and not binary numbers."""
     if _numbers_at_end(after_header.split(b"\n", 1)[0].split()) > 1:
         return True
-    # A number in binary has control characters or is not UTF-8, but for a few whose bytes are all letters.
+    # A binary number has control characters or is not UTF-8, except a few whose bytes are all letters.
     start = after_header[:4096]
     try:
         start.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start < len(start) - 4:  # and not a character that is cut in two
+        if error.start < len(start) - 4:  # not just a character truncated at the end of the sample
             return False
     return not _CONTROL.search(start)
 
@@ -40,8 +40,8 @@ def read(stream: Stream, head: bytes, header: Header | None, *, limit: int | Non
 
     Args:
         stream: The file, read up to the first line of vectors.
-        head: The bytes that follow.
-        header: What the first line said, if it was a header.
+        head: The next bytes of the file.
+        header: The values in the first line, if it was a header.
         limit: Read only this many words.
     """
     lines_before = 0 if header is None else 1
@@ -55,20 +55,20 @@ def read(stream: Stream, head: bytes, header: Header | None, *, limit: int | Non
         if header is not None and table.lines > header.words:
             surplus = [number for number, line in enumerate(lines, first) if line.strip()][header.words - table.lines]
             raise FormatError(
-                f"{stream.name}:{surplus}: a word more than the {header.words:,} that the header on line 1 says; "
+                f"{stream.name}:{surplus}: one word more than the {header.words:,} in the header on line 1; "
                 "correct line 1, or fetch the file again"
             )
     else:
         if header is not None and table.lines < header.words:
             raise FormatError(
                 f"{stream.name}: ends after {table.lines:,} words, but the header on line 1 says {header.words:,}; "
-                "the file is cut off or its header wrong: fetch it again, or correct line 1"
+                "the file is truncated or its header wrong: fetch it again, or correct line 1"
             )
     return table.finish("GloVe text" if header is None else "word2vec text")
 
 
 class _Reader:
-    """Lines to words and numbers."""
+    """Parses lines into words and numbers."""
 
     def __init__(self, name: str, dim: int, header: Header | None) -> None:
         self.dim = dim
@@ -76,7 +76,7 @@ class _Reader:
         self._why = "as most of the first lines have" if header is None else "as the header on line 1 says"
 
     def parse(self, lines: Sequence[bytes], first: int) -> tuple[list[bytes], Vectors]:
-        """The word and the vector of every line that is not blank; ``first`` is the number of the first line."""
+        """Return the word and the vector of every line that is not blank; ``first`` is the first line's number."""
         words: list[bytes] = []
         vectors: list[bytes] = []
         for number, line in enumerate(lines, first):
@@ -95,20 +95,20 @@ class _Reader:
             # Read by numpy in C: several times faster than float() of each number.
             rows = np.loadtxt(vectors, dtype=np.float32, delimiter=" ", comments=None, ndmin=2, encoding="latin1")
         except ValueError as error:
-            self._complain(lines, first, str(error))
+            self._raise_for_line(lines, first, str(error))
         if rows.shape != (len(words), self.dim) or not np.isfinite(rows).all():
-            self._complain(lines, first, f"numbers of shape {rows.shape}")
+            self._raise_for_line(lines, first, f"numbers of shape {rows.shape}")
         return words, rows
 
     def _unusual(self, line: bytes, number: int) -> tuple[bytes, bytes]:
-        """A line with spaces in its word, or with tabs or several spaces between numbers."""
+        """Parse a line with spaces in its word, or with tabs or several spaces between numbers."""
         word, *fields = line.rsplit(None, self.dim)
         if _numbers_at_end(fields) == self.dim and not _COMPONENT.fullmatch(word.rsplit(None, 1)[-1]):
             return word, b" ".join(fields)
         raise self._ragged(line, number)
 
-    def _complain(self, lines: Sequence[bytes], first: int, otherwise: str) -> NoReturn:
-        """Say which line numpy could not read."""
+    def _raise_for_line(self, lines: Sequence[bytes], first: int, otherwise: str) -> NoReturn:
+        """Raise an error that names the line numpy could not read."""
         for number, line in enumerate(lines, first):
             word, *fields = line.rsplit(None, self.dim) or [b""]
             if line.strip() and len(fields) < self.dim:
@@ -132,7 +132,7 @@ class _Reader:
 
 
 def _blocks(stream: Stream, number: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Some megabytes of lines at a time, and the number of the first of them."""
+    """Yield a few megabytes of lines at a time, with the number of the first line."""
     rest = b""
     while data := stream.read():
         lines = (rest + data).split(b"\n")
@@ -149,13 +149,13 @@ def _blocks(stream: Stream, number: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def usual_dim(head: bytes) -> int:
-    """How many numbers most of the first lines end in, 0 for none.
+    """The number of numbers at the end of most of the first lines; 0 if there are none.
 
-    Of equally frequent ones the smallest, since words may end in a number.
+    Of equally frequent counts the smallest is returned, since words may end in a number.
     """
-    lines = head.split(b"\n", _LINES_TO_TELL)
+    lines = head.split(b"\n", _SAMPLED_LINES)
     if len(lines) > 1:
-        lines.pop()  # which may be cut
+        lines.pop()  # it may be truncated
     counts = Counter(_numbers_at_end(line.split()[1:]) for line in lines if line.strip())
     return min(counts, key=lambda count: (-counts[count], count), default=0)
 
@@ -165,7 +165,7 @@ def _dim_without_header(head: bytes, name: str) -> int:
     if not dim:
         raise FormatError(
             f"{name}: not word vectors: most of its first lines do not end in a number; expected GloVe or fastText "
-            "text, word2vec text or binary, or a folder that StaticVectors.save wrote"
+            "text, word2vec text or binary, or a folder written by StaticVectors.save"
         )
     return dim
 

@@ -1,1 +1,1 @@
-"""Native kernels: C++ compiled on the machine it runs on and called on plain tensors; `nn.backend` says when."""
+"""Native kernels: C++ compiled on the machine it runs on, called with plain tensors; `nn.backend` decides when."""

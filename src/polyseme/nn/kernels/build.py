@@ -2,7 +2,7 @@
 
 This is the one module of `polyseme.nn` that opens files: it reads the sources, keeps the compiled library in the user's
 cache folder and loads it from there. Without a compiler, or with ``POLYSEME_KERNELS=off``, there is no library and
-torch computes instead, in float32 the same numbers.
+torch computes instead; in float32 the results are the same.
 """
 
 import atexit
@@ -33,7 +33,7 @@ def library() -> ctypes.CDLL | None:
     try:
         return ctypes.CDLL(str(_built(compiler)))
     except (OSError, subprocess.SubprocessError) as error:
-        warnings.warn(f"the native kernels could not be built ({error}); torch computes instead, slower", stacklevel=2)
+        warnings.warn(f"the native kernels could not be built ({error}); torch is used instead, slower", stacklevel=2)
         return None
 
 
@@ -43,7 +43,7 @@ def _compiler() -> str | None:
 
 
 def _built(compiler: str) -> Path:
-    """Compile unless this source was compiled for this machine before; the file appears whole or not at all."""
+    """Compile unless this source was compiled for this machine before; the file is written whole or not at all."""
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
     text = b"".join(path.read_bytes() for path in (*SOURCES, *HEADERS))
     key = hashlib.sha256(text + version + " ".join(FLAGS).encode() + _processor()).hexdigest()[:16]
@@ -52,7 +52,7 @@ def _built(compiler: str) -> Path:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             working = Path(folder) / target.name
             objects = [working.with_name(f"{source.stem}.o") for source in SOURCES]
-            with ThreadPoolExecutor() as pool:  # the files compile side by side
+            with ThreadPoolExecutor() as pool:  # the files are compiled in parallel
                 jobs = [
                     pool.submit(_compile, compiler, "-c", str(source), "-o", str(made))
                     for source, made in zip(SOURCES, objects, strict=True)
@@ -71,7 +71,7 @@ def _compile(compiler: str, *arguments: str) -> None:
 
 
 def _processor() -> bytes:
-    """What -march=native depends on: machines with different processors may share a home folder."""
+    """What -march=native depends on, since machines with different processors may share a home folder."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features"))).encode()
@@ -85,7 +85,7 @@ def _cache_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except (OSError, RuntimeError):  # no home, or one that cannot be written to: compile for this process alone
+    except (OSError, RuntimeError):  # no home folder, or a read-only one: compile for this process only
         own = tempfile.mkdtemp(prefix="polyseme-")
         atexit.register(shutil.rmtree, own, ignore_errors=True)
         return Path(own)

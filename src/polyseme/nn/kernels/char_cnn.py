@@ -1,8 +1,8 @@
 """Convolutions over characters as sums of table rows.
 
-What a filter makes of a character at an offset of its window is one number, known before any word is seen. So a
-convolution is a sum of rows of a table (width, characters, filters), a sixteenth of the operations that products of
-16-d character vectors take, and its gradient goes back to just the rows of the window that won the maximum.
+The response of a filter to a character at an offset of its window is one number, which does not depend on the word. So
+a convolution is a sum of rows of a table (width, characters, filters), with a sixteenth of the operations that products
+of 16-d character vectors take, and its gradient goes only to the rows of the window that had the maximum.
 """
 
 import ctypes
@@ -34,11 +34,11 @@ class _Job(ctypes.Structure):
 
 
 class Tables:
-    """The tables of all filters in the order the kernel reads them; 13 MB for the published ones.
+    """The tables of all filters in the order the kernel reads them; 13 MB for the published models.
 
     Args:
         tables: (width, characters, filters) of each convolution.
-        padding_id: The character that fills a word up.
+        padding_id: The character that fills a word up to its fixed length.
     """
 
     def __init__(self, tables: Sequence[Tensor], padding_id: int) -> None:
@@ -52,31 +52,31 @@ class Tables:
         self.padding_id = padding_id
 
     def like(self) -> "Tables":
-        """Tables of zeros, for gradients."""
+        """Tables of zeros in the same layout, for gradients."""
         other = object.__new__(Tables)
         other.__dict__ = {**self.__dict__, "blocks": [torch.zeros_like(block) for block in self.blocks]}
         return other
 
     def plain(self) -> list[Tensor]:
-        """Back to (width, characters, filters)."""
+        """The tables as (width, characters, filters) again."""
         return [
             block.permute(1, 2, 0, 3).flatten(2)[:, :, :count]
             for block, count in zip(self.blocks, self.counts, strict=True)
         ]
 
     def features(self, ids: Tensor, bias: Tensor, *, tanh: bool = False, winners: Tensor | None = None) -> Tensor:
-        """The maxima over windows, (U, F), of words (U, C); activated unless ``winners`` are asked for."""
+        """The maxima over windows (U, F) of words (U, C), with the activation applied unless ``winners`` is given."""
         ids = ready(ids, torch.int64)
         if ids.shape[1] < self.widest:
-            raise ValueError(f"words of {ids.shape[1]} characters, but a filter spans {self.widest}")
+            raise ValueError(f"words have {ids.shape[1]} characters, but a filter spans {self.widest}")
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < self.characters:
-            raise IndexError(f"character ids must lie within 0..{self.characters - 1}")
+            raise IndexError(f"character ids must be within 0..{self.characters - 1}")
         features = torch.empty(len(ids), sum(self.counts))
         self._run("polyseme_character_cnn", ids, bias=ready(bias), features=features, winners=winners, tanh=tanh)
         return features
 
     def add_gradients(self, ids: Tensor, winners: Tensor, gradients: Tensor) -> None:
-        """Add each feature's gradient to the rows it was summed from; ids and winners as `features` had them."""
+        """Add each feature's gradient to the rows it was summed from; ids and winners are those of `features`."""
         self._run("polyseme_character_cnn_backward", ids, winners=winners, gradients=ready(gradients))
 
     def _run(self, kernel: str, ids: Tensor, *, tanh: bool = False, **tensors: Tensor | None) -> None:
@@ -128,13 +128,13 @@ class _Maxima(torch.autograd.Function):
 
 
 def window_maxima(ids: Tensor, padding_id: int, bias: Tensor, tables: Sequence[Tensor]) -> Tensor:
-    """Maxima over windows with gradients to ``bias`` and ``tables``: (U, C) to (U, F), not activated."""
+    """Maxima over windows, with gradients for ``bias`` and ``tables``: (U, C) to (U, F), before the activation."""
     result: Tensor = _Maxima.apply(ids, padding_id, bias, *tables)  # type: ignore[no-untyped-call]
     return result
 
 
 def filter_table(characters: Tensor, kernel: Tensor) -> Tensor:
-    """What each filter makes of each character at each offset.
+    """The response of each filter to each character at each offset.
 
     Args:
         characters: (characters, character_dim)

@@ -1,10 +1,10 @@
-// Vectors, number types and tiles: what the kernels are made of.
+// Vectors, number types and tiles, which all kernels are built from.
 //
-// Weights come packed in panels of 4 groups of LANES columns, k major: (panels, K / PACK, 4, LANES, PACK). A tile is up to
-// ROWS rows by one panel, ROWS * 4 accumulators, which is what fits into the registers.
+// Weights are packed in panels of 4 groups of LANES columns, k major: (panels, K / PACK, 4, LANES, PACK). A tile is up to
+// ROWS rows by one panel, ROWS * 4 accumulators, which is as many as the registers hold.
 //
-// Three number types share the code: float32; bfloat16 with float32 sums; and 8-bit integers, weights scaled by column and
-// activations by row at run time, with exact 32-bit sums.
+// Three number types share the code: float32; bfloat16 with float32 sums; and 8-bit integers with exact 32-bit sums, where
+// weights are scaled per column and activations per row at run time.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ static inline Vec exp(Vec x) {
 }
 static inline Vec inverse(Vec x) {
 #if defined(__AVX512F__)
-    const Vec guess = (Vec)_mm512_rcp14_ps((__m512)x);  // 14 bits; one step of Newton's doubles them
+    const Vec guess = (Vec)_mm512_rcp14_ps((__m512)x);  // 14 bits; one Newton step doubles them
     return guess * (2.0f - x * guess);
 #else
     return 1.0f / x;
@@ -79,14 +79,14 @@ static inline Vec gated_tanh(Vec x, Vec y) {
 }
 
 template <class T>
-struct Buffer {  // aligned, not initialised
+struct Buffer {  // aligned memory, not initialised
     explicit Buffer(size_t n) : data(static_cast<T*>(std::aligned_alloc(64, (n * sizeof(T) + 63) / 64 * 64))) {}
     ~Buffer() { std::free(data); }
     Buffer(const Buffer&) = delete;
     T* data;
 };
 
-// ---- the three number types: how a row of activations is stored, and how a tile adds up
+// ---- the three number types: how a row of activations is stored, and how a tile is summed
 
 struct Float32 {
     using Act = float;
@@ -158,7 +158,7 @@ struct BFloat16 {
 #endif
 
 #if defined(__AVX512VNNI__)
-struct Int8 {  // the instruction wants unsigned activations: they are stored + 128, and 128 * (sum of weights) is taken off
+struct Int8 {  // the instruction needs unsigned activations: 128 is added, and 128 * (sum of weights) is subtracted again
     using Act = uint8_t;
     using Sum = IVec;
     static constexpr int PACK = 4;
@@ -202,7 +202,7 @@ struct Int8 {  // the instruction wants unsigned activations: they are stored + 
 static inline int up(int64_t n, int to) { return int((n + to - 1) / to * to); }
 
 extern "C" {
-struct Matrix {  // packed; scale and shift are (columns,), for 8-bit weights alone
+struct Matrix {  // packed; scale and shift are (columns,), for 8-bit weights only
     const void* panels;
     const float* scale;
     const int32_t* shift;
@@ -229,7 +229,7 @@ static inline void finish(const typename K::Sum (&sum)[M][4], Vec (&out)[M][4], 
 }
 
 template <class F>
-static void tiles(int rows, F&& tile) {  // full tiles, then one of the rows left over
+static void tiles(int rows, F&& tile) {  // full tiles, then one with the remaining rows
     int row = 0;
     for (; row + ROWS <= rows; row += ROWS) tile(std::integral_constant<int, ROWS>{}, row);
     switch (rows - row) {

@@ -1,4 +1,4 @@
-"""Linear and highway layers, packed, for inference."""
+"""Linear and highway layers with packed weights, for inference."""
 
 import ctypes
 
@@ -19,7 +19,7 @@ class _DenseJob(ctypes.Structure):
 
 
 class PackedDense:
-    """A linear or a highway layer, packed."""
+    """A linear or a highway layer with packed weights."""
 
     def __init__(self, layer: nn.Linear | Highway, precision: Precision) -> None:
         built = library()
@@ -33,7 +33,7 @@ class PackedDense:
         self._bias = pack_bias(layer.bias, order)
 
     def __call__(self, inputs: Tensor) -> Tensor:
-        """Rows (U, I) to (U, O)."""
+        """Apply the layer to rows: (U, I) to (U, O)."""
         inputs = ready(inputs)
         if inputs.shape[1] != self._inputs:
             raise ValueError(f"got rows of {inputs.shape[1]} numbers, expected {self._inputs}")

@@ -1,10 +1,10 @@
-// The projected LSTM, one layer, both directions, a whole packed batch in one call.
+// The projected LSTM: one layer, both directions, a whole packed batch in one call.
 //
-// A step is two matrix products with everything else inside them:
+// A step is two matrix products with everything else fused into them:
 //   gates (rows, 4H) = [x; h] W + b   ->  the cell update happens on the gates while they are still in registers
 //   h     (rows, P)  = m W_P          ->  clipped as it is stored
-// For the gates the four groups of a panel are the four gates of the same LANES units, which is what lets the cell update
-// stay in registers; for the projection they are 4 * LANES columns.
+// For the gates, the four groups of a panel are the four gates of the same LANES units, so that the cell update stays in
+// registers; for the projection, they are 4 * LANES columns.
 
 #include "lstm.h"
 
@@ -64,7 +64,7 @@ struct Runner : Team {
         }
     }
 
-    // What the backward pass needs of a packed row.
+    // Stores what the backward pass needs of a packed row.
     void save(size_t at, int panel, const Vec (&gate)[4], Vec cell, Vec emitted) {
         Act* gates = static_cast<Act*>(d.saved.gates) + at * 4 * units + panel * LANES;
         K::put(gates, sigmoid(gate[0]));
@@ -120,7 +120,7 @@ struct Runner : Team {
 
 extern "C" {
 int polyseme_lanes() { return LANES; }
-// What this build can compute in: 1 float32, 2 bfloat16, 4 int8.
+// The number types this build can compute in, as bits: 1 float32, 2 bfloat16, 4 int8.
 int polyseme_precisions() {
     int found = 1;
 #if defined(__AVX512BF16__)

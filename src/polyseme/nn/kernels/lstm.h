@@ -1,13 +1,13 @@
-// What Python hands over for one LSTM layer (see kernels/lstm.py), and how threads share it.
+// The arguments of one LSTM layer, as Python passes them (see kernels/lstm.py), and how threads share the work.
 #pragma once
 
 #include "common.h"
 
 extern "C" {
-struct Saved {      // by packed row, for the backward pass; null where there is none. units: hidden_dim rounded up to LANES
+struct Saved {      // per packed row, for the backward pass; null if there is none. units: hidden_dim rounded up to LANES
     void* gates;    // (N, 4, units) after their activations, in the number type of the products
     float* cells;   // (N, units)
-    void* emitted;  // (N, units) what is projected, in the number type of the products
+    void* emitted;  // (N, units) the input of the projection, in the number type of the products
 };
 struct Gradients {
     Matrix projection, recurrent;  // W_P and W_hh as products from the right: (P -> units), (4 * units -> P)
@@ -15,15 +15,15 @@ struct Gradients {
     void* gates;                   // (N, 4, units) before their activations, in the number type of the products
     float* projected;              // (N, projection_dim) after the clip
     const float* first_cells;      // (B, hidden_dim) the cells before the first step
-    float* hidden;                 // (B, projection_dim) of the state: after the last step, then before the first
+    float* hidden;                 // (B, projection_dim) in: of the state after the last step; out: before the first
     float* cells;                  // (B, hidden_dim)
 };
 struct Direction {
     Matrix input, recurrent, projection;
-    const float* bias;    // (4, units) in panel order, the forget bias inside
+    const float* bias;    // (4, units) in panel order, including the forget bias
     const float* inputs;  // (N, input_dim) packed rows
     float* outputs;       // (N, projection_dim)
-    float* hidden;        // (B, projection_dim) state before, then after
+    float* hidden;        // (B, projection_dim) in: the state before the first step; out: after the last
     float* cells;         // (B, hidden_dim)
     Saved saved;
     Gradients gradients;
@@ -40,7 +40,7 @@ struct Team {  // the threads that share a direction
     const int team;
     std::atomic<int> arrived{0}, round{0};
     explicit Team(int team) : team(team) {}
-    void wait() {  // all meet; nobody sleeps, the phases are short
+    void wait() {  // a barrier that spins, because the phases are short
         if (team == 1) return;
         const int now = round.load();
         if (arrived.fetch_add(1) + 1 == team) {
@@ -52,7 +52,7 @@ struct Team {  // the threads that share a direction
     }
 };
 
-// Each direction has its own half of the threads, since it needs nothing of the other.
+// Each direction has its own half of the threads, since it does not depend on the other.
 template <class Runner>
 static void run_layer(const Job& job) {
     const int threads = int(std::max<int64_t>(1, job.threads));

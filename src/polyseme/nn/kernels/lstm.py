@@ -24,7 +24,7 @@ from polyseme.nn.kernels.packed import (
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
 Pair = tuple[Tensor, Tensor]
-"""Of the forward and the backward direction."""
+"""One tensor for the forward and one for the backward direction."""
 States = tuple[LstmState | None, LstmState | None]
 
 
@@ -33,7 +33,7 @@ class _Saved(ctypes.Structure):
 
 
 class Gradients(ctypes.Structure):
-    """What the backward kernel reads and writes for one direction; see lstm.h."""
+    """The gradients that the backward kernel reads and writes for one direction; see lstm.h."""
 
     _fields_ = (
         ("projection", Matrix),
@@ -69,15 +69,15 @@ class Job(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Saved:
-    """What a layer keeps of its run for the backward pass, by packed row; units is H rounded up."""
+    """What a layer keeps of its forward pass for the backward pass, per packed row; units is H rounded up."""
 
-    gates: Tensor  # (N, 4, units), in what the products are computed in
+    gates: Tensor  # (N, 4, units), in the number type of the products
     cells: Tensor  # (N, units)
-    emitted: Tensor  # (N, units), in what the products are computed in
+    emitted: Tensor  # (N, units), in the number type of the products
 
     @classmethod
     def room(cls, rows: int, hidden_dim: int, precision: Precision) -> "Saved":
-        """Space for this many packed rows."""
+        """Allocate space for this many packed rows."""
         units, dtype = padded_units(hidden_dim), getattr(torch, precision)
         gates, emitted = torch.empty(rows, 4, units, dtype=dtype), torch.empty(rows, units, dtype=dtype)
         return cls(gates, torch.empty(rows, units), emitted)
@@ -97,7 +97,7 @@ class PackedLayer:
     Args:
         forward: The layer that runs from the first token.
         backward: The layer that runs from the last one.
-        precision: What to compute in; see `polyseme.nn.backend`.
+        precision: The number type of the products; see `polyseme.nn.backend`.
     """
 
     def __init__(self, forward: ProjectedLstm, backward: ProjectedLstm, precision: Precision) -> None:
@@ -112,7 +112,7 @@ class PackedLayer:
 
         Args:
             inputs: (N, I) packed rows of each direction.
-            batch_sizes: Rows of each step.
+            batch_sizes: Number of rows of each step.
             states: State before the first step.
             saved: Space for what the backward pass needs, if there will be one.
 
@@ -127,25 +127,25 @@ class PackedLayer:
         outputs = tuple(torch.empty(len(tensor), layer.projection_dim) for tensor in (ahead, back))
         finals = [starting_state(layer, state, batch_sizes[0]) for state in states]
         job = new_job(layer, sizes := torch.tensor(batch_sizes, dtype=torch.int64))
-        for number, (place, packed) in enumerate(zip(job.directions, self._directions, strict=True)):
-            place.input, place.recurrent = packed.input.pointers(), packed.recurrent.pointers()
-            place.projection, place.bias = packed.projection.pointers(), packed.bias.data_ptr()
-            place.inputs, place.outputs = (ahead, back)[number].data_ptr(), outputs[number].data_ptr()
-            place.hidden, place.cells = (part.data_ptr() for part in finals[number])
+        for number, (direction, packed) in enumerate(zip(job.directions, self._directions, strict=True)):
+            direction.input, direction.recurrent = packed.input.pointers(), packed.recurrent.pointers()
+            direction.projection, direction.bias = packed.projection.pointers(), packed.bias.data_ptr()
+            direction.inputs, direction.outputs = (ahead, back)[number].data_ptr(), outputs[number].data_ptr()
+            direction.hidden, direction.cells = (part.data_ptr() for part in finals[number])
             if saved is not None:
-                place.saved = saved_pointers(saved[number])
+                direction.saved = saved_pointers(saved[number])
         run(f"polyseme_lstm_{self._precision}", job)
-        del sizes  # the kernel reads it until here
+        del sizes  # kept until here because the kernel reads it
         return (outputs[0], outputs[1]), (finals[0], finals[1])
 
 
 def run(name: str, job: Job) -> None:
-    """Call a kernel."""
+    """Call the kernel of this name."""
     getattr(library(), name)(ctypes.byref(job))
 
 
 def new_job(layer: ProjectedLstm, batch_sizes: Tensor) -> Job:
-    """A job for a layer of this shape; ``batch_sizes`` must live as long as it."""
+    """A job for a layer of this shape; ``batch_sizes`` must stay in memory as long as the job."""
     return Job(
         batch_sizes=batch_sizes.data_ptr(),
         steps=len(batch_sizes),
@@ -171,7 +171,7 @@ def starting_state(layer: ProjectedLstm, state: LstmState | None, rows: int) -> 
 
 
 def saved_pointers(saved: Saved) -> _Saved:
-    """What the kernel is handed."""
+    """The addresses of the saved tensors, as the kernel takes them."""
     return _Saved(saved.gates.data_ptr(), saved.cells.data_ptr(), saved.emitted.data_ptr())
 
 

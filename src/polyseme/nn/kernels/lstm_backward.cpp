@@ -1,9 +1,9 @@
 // Gradients of the projected LSTM through time, one layer, both directions.
 //
-// A step back is again two products, with the derivative of the cell inside the first:
+// A step back is again two products, with the derivative of the cell fused into the first:
 //   dm (rows, H)      = dh W_P^T    ->  gradients of the gates while dm is still in registers
 //   dh before (rows, P) = dgates W_hh
-// Gradients of the weights are products over all steps at once and are left to torch.
+// Gradients of the weights are products over all steps at once, which torch computes.
 
 #include "lstm.h"
 
@@ -65,7 +65,7 @@ struct BackwardRunner : Team {
                 const Vec squashed = 2.0f * sigmoid(2.0f * cell) - 1.0f;
                 float* dc_at = dcells.data + size_t(row + r) * units + unit;
                 Vec dc = load(dc_at) + dm[r][g] * emit * (1.0f - squashed * squashed);
-                dc = (cell < high) & (cell > low) ? dc : zero;  // a clipped cell passes nothing on
+                dc = (cell < high) & (cell > low) ? dc : zero;  // a clipped cell has no gradient
                 Act* out = dgates + at * 4 * units + unit;
                 K::put(out, dc * candidate * admit * (1.0f - admit));
                 K::put(out + units, dc * before * keep * (1.0f - keep));
@@ -96,7 +96,7 @@ struct BackwardRunner : Team {
                 const float* output = d.outputs + at * width;
                 float* sum = dh.data + size_t(r) * columns;
                 float* kept = d.gradients.projected + at * width;
-                for (int64_t i = 0; i < width; ++i)  // a clipped output passes nothing on
+                for (int64_t i = 0; i < width; ++i)  // a clipped output has no gradient
                     kept[i] = std::fabs(output[i]) < job.projection_clip ? sum[i] + given[i] : 0.0f;
                 dh_scale.data[r] = K::convert(kept, dh_packed.data + size_t(r) * hidden_k, int(width), hidden_k);
             }

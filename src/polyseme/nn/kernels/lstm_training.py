@@ -32,9 +32,9 @@ def trained_layer(
     states: States,
     precision: Precision,
 ) -> tuple[Pair, tuple[LstmState, LstmState]]:
-    """Run a layer of both directions so that gradients flow through it; as `PackedLayer.__call__`.
+    """Do what `PackedLayer.__call__` does, with gradients.
 
-    Weights stay float32; with ``"bfloat16"`` the products are computed in it, their sums in float32.
+    Weights stay float32; with ``"bfloat16"`` the products are computed in bfloat16 and summed in float32.
     """
     given = [starting_state(layer, state, batch_sizes[0]) for layer, state in zip(layers, states, strict=True)]
     for number, state in enumerate(states):
@@ -50,7 +50,7 @@ def trained_layer(
 
 
 class _Layer(torch.autograd.Function):
-    """Inputs: two directions' rows, then (h, c) of each, then (weight_ih, weight_hh, weight_hr, bias) of each."""
+    """Inputs: rows of both directions, then (h, c) of each, then (weight_ih, weight_hh, weight_hr, bias) of each."""
 
     @staticmethod
     def forward(
@@ -86,7 +86,7 @@ class _Layer(torch.autograd.Function):
             slot.outputs, slot.saved = outputs[number].data_ptr(), saved_pointers(ctx.saved[number])
             one.point(slot.gradients, incoming[number])
         run(f"polyseme_lstm_backward_{ctx.precision}", job)
-        del sizes  # the kernel reads it until here
+        del sizes  # kept until here because the kernel reads it
         rows_gradients: list[Tensor | None] = []
         state_gradients: list[Tensor | None] = []
         weight_gradients: list[Tensor | None] = []
@@ -105,7 +105,7 @@ class _Layer(torch.autograd.Function):
 
 
 class _Work:
-    """Everything that the backward kernel holds a pointer to for one direction."""
+    """The tensors whose addresses the backward kernel gets for one direction."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _Work:
         self.first_cells = ready(first_cells)
 
     def point(self, slot: Gradients, incoming: Tensor) -> None:
-        """Tell the kernel where everything is."""
+        """Write the addresses of the tensors into the kernel's arguments."""
         slot.projection, slot.recurrent = self.projection.pointers(), self.recurrent.pointers()
         slot.outputs, slot.gates, slot.projected = (t.data_ptr() for t in (incoming, self.dgates, self.projected))
         slot.first_cells, slot.hidden, slot.cells = (
@@ -146,7 +146,7 @@ def _weight_gradients(
 
 
 def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -> Tensor:
-    """The recurrent state each packed row began with: the first state, then the outputs one step earlier."""
+    """The recurrent state before each packed row: the initial state, then the outputs one step earlier."""
     parts, start = [first[: batch_sizes[0]]], 0
     for size, following in pairwise(batch_sizes):
         parts.append(outputs[start : start + following])
@@ -155,5 +155,5 @@ def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -
 
 
 def _product(one: Tensor, two: Tensor) -> Tensor:
-    """In the number type of the first, given back as float32."""
+    """Multiply in the number type of the first matrix and return float32."""
     return (one @ two.to(one.dtype)).float()

@@ -1,4 +1,4 @@
-// Weights into the order of common.h.
+// Puts weights into the order described in common.h.
 
 #include "common.h"
 #include "share.h"

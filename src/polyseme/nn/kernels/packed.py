@@ -29,7 +29,7 @@ class Packed:
     shift: Tensor | None = None
 
     def pointers(self) -> Matrix:
-        """What the kernel is handed; valid while this object lives."""
+        """The addresses of the tensors, as a kernel takes them; valid while this object is in memory."""
         return Matrix(
             *(tensor if tensor is None else tensor.data_ptr() for tensor in (self.panels, self.scale, self.shift))
         )
@@ -43,41 +43,41 @@ class _PackJob(ctypes.Structure):
 
 
 def on_cpu(tensor: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A tensor in the number type a kernel expects; one elsewhere than on the CPU is refused."""
+    """A tensor in the number type a kernel expects; a tensor on another device than the CPU is refused."""
     if tensor.device.type != "cpu":
         raise RuntimeError(f"got a tensor on {tensor.device}, but the kernels compute on the CPU; move it there first")
     return tensor.detach().to(dtype)
 
 
 def ready(tensor: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A tensor as a kernel may read it by its address alone: `on_cpu`, and without gaps."""
+    """A tensor that a kernel can read from its address: `on_cpu`, and contiguous."""
     return on_cpu(tensor, dtype).contiguous()
 
 
 def lanes() -> int:
-    """Numbers in a vector of this machine."""
+    """How many numbers a vector register of this machine holds."""
     built = library()
     assert built is not None
     return int(built.polyseme_lanes())
 
 
 def padded_units(units: int) -> int:
-    """Units rounded up to whole vectors."""
+    """The number of units, rounded up to whole vectors."""
     return units + -units % lanes()
 
 
 def gate_order(units: int, gates: int = 4) -> Tensor:
-    """Packed columns of rows (gates * units): panel after panel, each with all gates of the same units."""
-    group = 4 * lanes() // gates  # units of a panel
+    """The row of each packed column for rows (gates * units): each panel has all gates of the same units."""
+    group = 4 * lanes() // gates  # units per panel
     unit = torch.arange(units + -units % group).unflatten(0, (-1, 1, group))  # (panels, 1, group)
     row = torch.arange(gates).unsqueeze(1) * units + unit  # (panels, gates, group)
     return torch.where(unit < units, row, -1).flatten()
 
 
 def column_order(columns: int) -> Tensor:
-    """Packed columns of rows as they stand."""
-    place = torch.arange(columns + -columns % (4 * lanes()))
-    return torch.where(place < columns, place, -1)
+    """The row of each packed column for rows in their own order."""
+    column = torch.arange(columns + -columns % (4 * lanes()))
+    return torch.where(column < columns, column, -1)
 
 
 def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
@@ -85,7 +85,7 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
 
     Args:
         weight: With any strides and number type.
-        order: The row that each packed column is, -1 for zeros.
+        order: The row of each packed column, -1 for a column of zeros.
         precision: The number type to store.
     """
     weight, pack = on_cpu(weight), _PACK[precision]
@@ -112,20 +112,20 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
 
 
 def pack_bias(bias: Tensor, order: Tensor) -> Tensor:
-    """A bias in the order of packed columns."""
+    """Put a bias into the order of packed columns."""
     bias = ready(bias)
     return torch.cat([bias, bias.new_zeros(1)])[order]
 
 
 def quantise(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Scale (..., 1) and whole numbers within +-127 (..., K), still as floats."""
+    """Return the scale (..., 1) and integers within +-127 (..., K), as floats."""
     largest = rows.abs().amax(dim=-1, keepdim=True)
     inverse = torch.where(largest > 0, _LEVEL / largest, 0.0)
     return largest / _LEVEL, (rows * inverse).round()
 
 
 def pad(tensor: Tensor, dim: int, multiple: int) -> Tensor:
-    """Fill a dimension up with zeros."""
+    """Fill a dimension with zeros up to a multiple of ``multiple``."""
     missing = -tensor.shape[dim] % multiple
     if not missing:
         return tensor

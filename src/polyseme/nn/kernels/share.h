@@ -1,4 +1,4 @@
-// Work shared by threads that live as long as one call.
+// Shares work between threads that are started for one call.
 #pragma once
 
 #include <algorithm>

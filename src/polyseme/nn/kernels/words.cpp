@@ -1,23 +1,23 @@
 // The token encoder: characters to features, highway layers, projection.
 //
-// A convolution over characters is a sum of table rows: what filter f makes of character c at offset j of its window is a
-// number known beforehand, table[j][c][f]. A window of width w costs w additions instead of w * character_dim products.
+// A convolution over characters is a sum of table rows: the response of filter f to character c at offset j of its window
+// is known beforehand, table[j][c][f]. A window of width w costs w additions instead of w * character_dim products.
 
 #include "common.h"
 #include "share.h"
 
 extern "C" {
-struct Filters {         // one width
+struct Filters {         // all filters of one width
     float* table;        // (blocks, width, characters, BLOCK); its gradient in the backward pass
     int64_t width, count, blocks;
 };
 struct CnnJob {
     const int64_t* ids;      // (words, positions)
-    const int64_t* lengths;  // (words,) positions before the padding begins
+    const int64_t* lengths;  // (words,) number of positions before the padding
     const Filters* filters;
     const float* bias;       // (features,)
-    float* features;         // (words, features); before the activation where winners are wanted
-    int16_t* winners;        // (words, features) where each maximum was found, or null
+    float* features;         // (words, features); before the activation if winners is not null
+    int16_t* winners;        // (words, features) the position of each maximum, or null
     const float* gradients;  // (words, features), for the backward pass
     int64_t words, positions, characters, padding, groups, dim, tanh, threads;
 };
@@ -32,10 +32,10 @@ struct DenseJob {
 
 constexpr int BLOCK = PANEL;
 
-// WINNERS: also say where each maximum was found. Then NaN wins, as in torch, so that training sees it.
+// WINNERS: also store the position of each maximum. Then NaN counts as the maximum, as in torch, so that training sees it.
 template <bool WINNERS>
 static void run_cnn(const CnnJob& job) {
-    // A block's table for the characters in use stays in the cache while all words pass.
+    // The table of one block stays in the cache while all words are processed.
     share(int(job.threads), job.words, [&](int64_t first, int64_t last) {
         int64_t column = 0;
         for (int64_t g = 0; g < job.groups; ++g) {
@@ -43,7 +43,7 @@ static void run_cnn(const CnnJob& job) {
             const int64_t windows = job.positions - f.width + 1;
             for (int64_t block = 0; block < f.blocks; ++block) {
                 const float* table = f.table + block * f.width * job.characters * BLOCK;
-                Vec padded[4] = {};  // a window of nothing but padding
+                Vec padded[4] = {};  // the value of a window of padding only
                 for (int64_t j = 0; j < f.width; ++j)
                     for (int v = 0; v < 4; ++v)
                         padded[v] += load(table + (j * job.characters + job.padding) * BLOCK + v * LANES);
@@ -110,10 +110,10 @@ static void run_cnn_backward(const CnnJob& job) {
             blocks.push_back({job.filters + g, block, column});
             column += std::min<int64_t>(BLOCK, job.filters[g].count - block * BLOCK);
         }
-    std::atomic<size_t> next{0};  // blocks differ in cost; a thread takes the next one when it is done
+    std::atomic<size_t> next{0};  // blocks differ in cost, so each thread takes the next one when it is done
     share(int(job.threads), int64_t(blocks.size()), [&](int64_t, int64_t) {
         for (size_t taken; (taken = next.fetch_add(1)) < blocks.size();) {
-            const Block& b = blocks[blocks.size() - 1 - taken];  // the widest filters stand last
+            const Block& b = blocks[blocks.size() - 1 - taken];  // the widest filters are last
             const Filters& f = *b.filters;
             float* table = f.table + b.number * f.width * job.characters * BLOCK;
             const int64_t width = std::min<int64_t>(BLOCK, f.count - b.number * BLOCK);
@@ -130,7 +130,7 @@ static void run_cnn_backward(const CnnJob& job) {
     });
 }
 
-// rows W^T + b, or a highway layer, whose panels hold two groups of transform columns and two of the same units' gates.
+// rows W^T + b, or a highway layer, whose panels have two groups of transform columns and two of the gates of the same units.
 template <class K, bool HIGHWAY>
 static void run_dense(const DenseJob& job) {
     using Act = typename K::Act;
