@@ -88,7 +88,7 @@ def test_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(search, "load", lambda _: Embedder(tiny_model(softmax=False)))
+    monkeypatch.setattr(search, "load_embedder", lambda _: Embedder(tiny_model(softmax=False)))
     monkeypatch.setattr(search, "WARM_UP", 2)
     work = ["--work", str(tmp_path / "work")] if keep else []
     given = ["search", "tiny", str(corpus), "--occurrences", "300", "--queries", "12", *work]

@@ -170,7 +170,7 @@ def test_language_comes_from_the_name() -> None:
 
 
 def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(senses, "load", lambda _: Embedder(tiny_model(softmax=False)))
+    monkeypatch.setattr(senses, "load_embedder", lambda _: Embedder(tiny_model(softmax=False)))
     monkeypatch.setattr(sys, "argv", ["senses", "english-tiny", "--json"])
     senses.main()
     found = json.loads(capsys.readouterr().out)
