@@ -56,8 +56,8 @@ def embed(
     stateful: Annotated[
         bool, typer.Option("--stateful", help="Carry state from batch to batch, as the original software did.")
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
-    batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch if stateful.")] = 64,
+    batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens per batch otherwise.")] = 8192,
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,

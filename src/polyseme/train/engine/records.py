@@ -50,7 +50,7 @@ class Log:
 
 
 def write_records(path: Path, records: Records) -> None:
-    """Write metrics.jsonl anew."""
+    """Write metrics.jsonl from the beginning."""
     write_text(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
