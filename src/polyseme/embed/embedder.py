@@ -200,7 +200,7 @@ class Embedder(VectorSource):
     def _language_model(self) -> LanguageModel:
         softmax, vocabulary = self.model.output_layer(
             consequence="it cannot say how likely a word is",
-            advice="give the file that holds it with softmax= or vocabulary=, if its makers published one",
+            advice="give the file that contains it with softmax= or vocabulary=, if its makers published one",
         )
         return LanguageModel(softmax, vocabulary)
 

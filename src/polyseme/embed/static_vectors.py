@@ -1,4 +1,4 @@
-"""Static word vectors beside the contextual ones: the same word always has the same vector."""
+"""Static word vectors with the interface of contextual ones: the same word always has the same vector."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +91,7 @@ class StaticVectors(VectorSource):
         return cls(table, unknown=unknown, case_backoff=case_backoff, path=str(Path(path).absolute()))
 
     def save(self, folder: str | Path) -> None:
-        """Write the table as a new folder, whole or not at all."""
+        """Write the table as a new folder, completely or not at all."""
         word_vectors.write(self.table, Path(folder))
 
     @property

@@ -70,7 +70,7 @@ def demo(
 
 
 def sentences(shown: Shown) -> list[dict[str, str]]:
-    """The rows of its table: word, sense, sentence."""
+    """The rows of the table: word, sense, sentence."""
     with (Path(__file__).parent / shown.sentences).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 

@@ -49,7 +49,7 @@ def check_output(output: Path, kind: str, *, resume: bool) -> None:
     """
     if os.environ.get("RANK", "0") != "0":  # the first process speaks for all
         return
-    if not output.name:  # "." or "/": there is no name to put a work folder beside
+    if not output.name:  # "." or "/": there is no name for a work folder next to it
         raise InputError(f"{output}: exists already; give the name of a new folder, or with --resume that of the run")
     folder = work_path(output, SUFFIX)
     if resume:

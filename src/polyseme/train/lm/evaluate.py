@@ -159,7 +159,7 @@ def evaluate(
     indexer = model.indexer
     _, vocabulary = model.output_layer(
         consequence="it has no perplexity",
-        advice="give the file that holds it, or train one with polyseme train --from",
+        advice="give the file that contains it, or train one with polyseme train --from",
     )
     bilm = model.to(device).bilm
     begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])

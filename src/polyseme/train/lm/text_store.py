@@ -80,7 +80,7 @@ class TextStore:
     characters: NDArray[np.int32]
     """(types, width) what the token encoder reads of each type."""
     outputs: NDArray[np.int64]
-    """(types,) the output word of each type, <UNK>'s where it has none."""
+    """(types,) the output word of each type, that of <UNK> if it has none."""
     vocabulary: Vocabulary
 
     def sizes(self) -> TextSizes:
