@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
-"""Embeddings; the docstring of what takes or gives them names the shape."""
+"""Embeddings; the docstring of each function gives the shape."""
 HalfVectors = NDArray[np.float16]
-"""Embeddings where they are stored, or held in great number."""
+"""Embeddings that are stored, or of which many are in memory."""
 Numbers = NDArray[np.int64]
-"""Counts, labels or places."""
+"""Counts, labels or positions."""

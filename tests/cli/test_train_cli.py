@@ -134,7 +134,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(run: Command, text: Path, tmp_
     refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: should be greater")
     refused(
         run("train", text, "-o", model, *MINI, "--layout", "rows", "--accumulate", 5000),
-        "tokens cannot be cut into 5000 rows; use layout sentences",
+        "tokens cannot be divided into 5000 rows; use layout sentences",
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt", "rare.txt", "single.txt", "text.txt"]
 

@@ -69,5 +69,7 @@ def test_a_text_for_tokenize_is_one_string(embedder: Embedder) -> None:
 def test_a_model_that_does_not_say_how_its_text_was_cut() -> None:
     embedder = Embedder(tiny_model())
     assert embedder.tokenize("It 's a river .\n\nYes .") == [["It", "'s", "a", "river", "."], ["Yes", "."]]
-    with pytest.warns(UserWarning, match="It's a river.*the model does not record how its text was cut, so tokens are"):
+    with pytest.warns(
+        UserWarning, match="It's a river.*the model does not record how its text was tokenised, so it is split"
+    ):
         assert len(embedder.embed("It's a river, and the bank of it.")) == 1

@@ -369,7 +369,7 @@ class TestBuilding:
         with pytest.raises(InputError, match=r"the path is not UTF-8, and faiss cannot open it; give another$"):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "caf\udce9")
         with pytest.raises(
-            InputError, match=r"words is the one word 'bank' where a list of words is expected: \['bank"
+            InputError, match=r"words is the single word 'bank', but a list of words is expected: \['bank"
         ):
             OccurrenceIndex.build(embedder, corpus, tmp_path / "none", words="bank")
         with pytest.raises(

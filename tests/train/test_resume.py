@@ -168,7 +168,10 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"layout": "rows", "accumulate": 5000}, r"^a corpus of \d+ tokens cannot be cut into 5000 rows; use layout"),
+        (
+            {"layout": "rows", "accumulate": 5000},
+            r"^a corpus of \d+ tokens cannot be divided into 5000 rows; use layout",
+        ),
         ({"softmax": "sampled", "samples": 2048}, r"^samples is 2,048 but the vocabulary has 13 words"),
         ({"layers": 65}, r"^setting layers: should be less than or equal to 64, got 65"),
     ],

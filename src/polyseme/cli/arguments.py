@@ -28,11 +28,13 @@ ModelArgument = Annotated[
     ),
 ]
 OptionsFile = Annotated[
-    Path | None, typer.Option("--options", help="options.json of an HDF5 weights file, where it lies elsewhere.")
+    Path | None, typer.Option("--options", help="options.json of an HDF5 weights file, if it is in another folder.")
 ]
-SoftmaxFile = Annotated[Path | None, typer.Option("--softmax", help="HDF5 file with the softmax, where it is apart.")]
+SoftmaxFile = Annotated[
+    Path | None, typer.Option("--softmax", help="HDF5 file with the softmax, if it is a separate file.")
+]
 VocabularyFile = Annotated[
-    Path | None, typer.Option("--vocabulary", help="The model's words, one a line, where they are apart.")
+    Path | None, typer.Option("--vocabulary", help="The model's words, one per line, if they are a separate file.")
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print the table as CSV on standard output.")]
@@ -43,9 +45,9 @@ TextArgument = Annotated[
 TokenizeOption = Annotated[
     TokenizerChoice,
     typer.Option(
-        help="How raw text is cut into sentences and tokens: as the model's text was, not at all (a line is a sentence "
-        "of tokens between spaces), into English words, Chinese words or characters. CoNLL-U, FASTA and JSON lines of "
-        "tokens are never cut again."
+        help="How raw text is split into sentences and tokens: as the model's text was, not at all (a line is a "
+        "sentence of tokens between spaces), into English words, Chinese words or characters. CoNLL-U, FASTA and JSON "
+        "lines of tokens are never tokenised again."
     ),
 ]
 DictionaryOption = Annotated[
@@ -57,7 +59,7 @@ DictionaryOption = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    Reader, typer.Option("--format", help="The layout of the text; auto goes by the file's suffix.")
+    Reader, typer.Option("--format", help="The layout of the text; auto decides by the file's suffix.")
 ]
 ModelOption = Annotated[
     str,
@@ -77,16 +79,16 @@ ProgressOption = Annotated[
         "--progress", help="How to show progress: a bar, plain lines or JSON lines; auto is a bar on a terminal."
     ),
 ]
-DeviceOption = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, ...")]
+DeviceOption = Annotated[str, typer.Option(help="The device to compute on: cpu, cuda, cuda:1, ...")]
 
 
 def model_path(model: str, options: Path | None) -> "ModelPath":
-    """What `load` takes for a model and an options file."""
+    """The argument of `load` for a model and an options file."""
     return model if options is None else (options, model)
 
 
 def query_model(model: str | None, options: Path | None) -> "ModelPath | None":
-    """The model to ask an index with, where one is named."""
+    """The model for queries of an index, if one is named."""
     if model is not None:
         return model_path(model, options)
     if options is not None:
@@ -95,34 +97,34 @@ def query_model(model: str | None, options: Path | None) -> "ModelPath | None":
 
 
 def check_outside(output: Path, text: Sequence[str]) -> None:
-    """Refuse an output within a folder of text, where the next run would take it for text."""
+    """Raise an error if an output is inside a folder of text, where the next run would read it as text."""
     for source in text:
         if Path(source).is_dir() and output.resolve().is_relative_to(Path(source).resolve()):
-            raise InputError(f"{output}: lies in {source}, where it would be read as text; write it elsewhere")
+            raise InputError(f"{output}: is inside {source}, where it would be read as text; write it elsewhere")
 
 
 def read_dictionary(path: Path | None) -> "Dictionary | None":
-    """The dictionary in a file, where one is given."""
+    """The dictionary in a file, if one is given."""
     from polyseme.text.dictionary import Dictionary
 
     return None if path is None else Dictionary.read(path)
 
 
 def open_corpus(text: Sequence[str], reader: Reader, tokenize: TokenizerChoice, dictionary: Path | None) -> "Corpus":
-    """The corpus that a command is given."""
+    """The corpus in the arguments of a command."""
     from polyseme.text.corpus import Corpus
 
     return Corpus(text, reader=reader, tokenize=tokenize, dictionary=read_dictionary(dictionary))
 
 
 def follow_model(model: "Segmentation", *corpora: "Corpus") -> None:
-    """Cut text as the model's text was, unless another way was asked for, and say so."""
+    """Tokenise text as the model's text was, unless the user chose otherwise, and print how."""
     for note in dict.fromkeys(corpus.follow(model) for corpus in corpora):
         if note is not None:
             typer.echo(f"polyseme: {note}", err=True)
 
 
 def tell_repairs(corpus: "Corpus") -> None:
-    """Say what of a text was no text, where there was any."""
+    """Print what was replaced because it is not valid text, if anything was."""
     if corpus.repairs:
         typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)

@@ -51,7 +51,7 @@ def change(
         str, typer.Option(help="Which vector of an occurrence, for texts: top, mean or the number of a layer.")
     ] = "top",
     least: Annotated[
-        int, typer.Option(min=1, help="Without words, all that occur so often in both (10,000 at most).")
+        int, typer.Option(min=1, help="Without words, all that occur at least this often in both (10,000 at most).")
     ] = 10,
     most: Annotated[
         int, typer.Option(min=1, help="Occurrences of a word to embed in each text, spread evenly.")
@@ -73,7 +73,7 @@ def change(
     """Print how much words differ in use between two texts, the most changed first.
 
     APD is the average distance (1 - cosine) between an old and a new occurrence, PRT the distance between their
-    averages; letter case does not count. Of an index all occurrences are compared, as they were embedded.
+    averages; letter case does not count. With indexes, all occurrences are compared, as they were embedded.
 
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-small
     """
@@ -126,7 +126,7 @@ def change(
 
 
 def _draw(found: "list[Change]", path: Path, old: str, new: str) -> list[str]:
-    """Draw the most changed words; gives what there is to say about the picture."""
+    """Draw the most changed words; return the note about the picture, if any."""
     from polyseme import plots
 
     title = f"Change from {Path(old).name} to {Path(new).name}"

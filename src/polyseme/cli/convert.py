@@ -20,7 +20,9 @@ def convert(
     ] = "native",
     weights: Annotated[
         Storage,
-        typer.Option(help="What a native folder keeps its weights in; they are always computed with as float32."),
+        typer.Option(
+            help="The number type in which a native folder stores the weights; they are always loaded as float32."
+        ),
     ] = "float32",
     options: OptionsFile = None,
     softmax: SoftmaxFile = None,
@@ -28,8 +30,8 @@ def convert(
 ) -> None:
     """Write a model of any known format as a native folder, or a byte model as options + HDF5.
 
-    No number is changed on the way unless --weights says so: a model converted there and back is the same to the last
-    bit. bfloat16 takes half the space, int8 (a scale for each row) a quarter.
+    No number is changed unless --weights says so: a model converted there and back is identical to the last bit.
+    bfloat16 takes half the space, int8 (with a scale per row) a quarter.
 
     Static vectors (a file of GloVe, word2vec or fastText vectors) become a folder that opens at once.
 

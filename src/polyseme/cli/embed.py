@@ -1,6 +1,5 @@
 """``polyseme embed``: text in, a file of vectors out."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ from polyseme.cli.arguments import (
     tell_repairs,
 )
 from polyseme.cli.progress import shown
+from polyseme.cli.tables import print_json
 from polyseme.embed.choices import NumberType, Pool
 
 
@@ -56,8 +56,8 @@ def embed(
     stateful: Annotated[
         bool, typer.Option("--stateful", help="Carry state from batch to batch, as the original software did.")
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences of a batch when stateful.")] = 64,
-    batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a batch otherwise.")] = 8192,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences per batch if stateful.")] = 64,
+    batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens per batch otherwise.")] = 8192,
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
@@ -105,4 +105,4 @@ def embed(
         )
     tell_repairs(corpus)
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False))
+        print_json("embed", result.to_dict())

@@ -33,7 +33,7 @@ from polyseme.index.choices import Compression, Words
 NEAREST = ("word", "similarity", "sentence", "position")
 """What is printed about an occurrence."""
 IndexArgument = Annotated[
-    Path, typer.Argument(metavar="INDEX", help="A folder that polyseme index wrote.", show_default=False)
+    Path, typer.Argument(metavar="INDEX", help="A folder written by polyseme index.", show_default=False)
 ]
 QueryModel = Annotated[
     str | None,
@@ -128,7 +128,7 @@ def nearest(
 ) -> None:
     """Print the places of a corpus where a word means what it means in this sentence.
 
-    The sentence is cut into tokens as the corpus was, with the same dictionary.
+    The sentence is tokenised as the corpus was, with the same dictionary.
 
     Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10
     """

@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # "rich" would take a word in brackets for a colour and drop it
+    rich_markup_mode="markdown",  # "rich" would read a word in brackets as a style and drop it
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("embed")(embed.embed)

@@ -87,7 +87,7 @@ def probe(
 
 
 def _notes(result: "ProbeResult", train: Path, test: Path, most: int) -> list[str]:
-    """What a person should know about the figures."""
+    """Lines that a user should know about the figures."""
     notes = [*result.repairs]
     if result.sampled:
         notes.append(f"only about {most:,} words of a file were used, spread evenly over it; --most sets how many")

@@ -115,7 +115,7 @@ def _print(form: Form, records: "Iterator[dict[str, JSON]]", *, head: bool) -> N
 
 
 def _scored(embedder: "Embedder", sentences: list[tuple[int, list[str]]]) -> "Iterator[dict[str, JSON]]":
-    """What there is to say about each sentence."""
+    """The results for each sentence."""
     words = embedder.model.vocabulary
     for (number, tokens), scores in zip(sentences, embedder.score([some for _, some in sentences]), strict=True):
         forward, backward = ([float(value) for value in column] for column in scores.T)

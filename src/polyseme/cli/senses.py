@@ -31,7 +31,7 @@ app = typer.Typer(help="Find the senses of a word in a text, or measure how well
 @app.command()
 def induce(
     word: Annotated[str, typer.Argument(help="As it is written in the text.", show_default=False)],
-    index: Annotated[Path, typer.Option("--index", help="A folder that polyseme index wrote.", show_default=False)],
+    index: Annotated[Path, typer.Option("--index", help="A folder written by polyseme index.", show_default=False)],
     senses: Annotated[
         int | None,
         typer.Option(min=1, help="How many senses; by default the number is found, 8 at most.", show_default=False),

@@ -1,4 +1,4 @@
-"""Command-line options made from the training settings: each setting is written down once, beside its field."""
+"""Command-line options made from the training settings, which are described once, next to their fields."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ Value: TypeAlias = Any
 class SettingsCommand(TyperCommand):
     """A command with one more option for each training setting.
 
-    The command gets them as keywords, None where an option was not given, so that a preset can fill it in. They are
-    made when the command is asked for: `polyseme --help` does not wait for the settings.
+    The command gets them as keywords, None if an option was not given, so that a preset can set it. They are made when
+    the command is used, so that `polyseme --help` does not have to load the settings.
     """
 
     _complete = False
@@ -60,7 +60,7 @@ def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _typed(annotation: Any) -> Any:
-    """What the command line reads for a field; what it cannot read itself it takes as text, for the model to check."""
+    """The type of the option for a field; types that typer cannot read become text, which pydantic checks."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) is Literal or annotation is int:

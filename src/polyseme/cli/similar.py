@@ -34,7 +34,9 @@ def similar(
         typer.Option("--vectors", help="By static vectors: GloVe, word2vec or fastText.", show_default=False),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many words.")] = 10,
-    least: Annotated[int, typer.Option(min=1, help="With --index, only words that occur so often in it.")] = 5,
+    least: Annotated[
+        int, typer.Option(min=1, help="With --index, only words that occur at least this often in it.")
+    ] = 5,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:

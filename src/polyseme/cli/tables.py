@@ -55,7 +55,7 @@ class Table:
 
 
 def form_of(as_json: bool, as_csv: bool) -> Form:
-    """What ``--json`` and ``--csv`` ask for together."""
+    """The form that ``--json`` and ``--csv`` choose."""
     if as_json and as_csv:
         raise InputError("--json and --csv are two forms of the same results; give one of them")
     return "json" if as_json else "csv" if as_csv else "text"
@@ -107,7 +107,7 @@ def text_row(columns: Sequence[Column], row: Row) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """Text filled up with spaces to so many columns of a terminal; a longer one gets one space.
+    """Text padded with spaces to this many columns of a terminal; longer text gets one space.
 
     Example:
         >>> [padded(word, 7) for word in ("曹操", "play", "overflow")]

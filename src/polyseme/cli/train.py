@@ -1,8 +1,8 @@
 """``polyseme train``: text in, a model folder out."""
 
 import inspect
-import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +16,10 @@ from polyseme.cli.arguments import (
     ProgressOption,
     check_outside,
 )
+from polyseme.cli.tables import print_json
 from polyseme.errors import InputError
 from polyseme.text.choices import TokenizerChoice
 from polyseme.train.choices import Preset
-
-INTERRUPTED = 130
-"""The exit code of a run that Ctrl-C ended."""
 
 
 def train(
@@ -33,28 +31,30 @@ def train(
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.", show_default=False)],
-    preset: Annotated[Preset, typer.Option(help="Sizes and settings to begin from.")] = "small",
+    preset: Annotated[Preset, typer.Option(help="Sizes and settings to start from.")] = "small",
     tokenize: Annotated[
         TokenizerChoice,
         typer.Option(
-            help="How raw text is cut into sentences and tokens: as the text of the model --from was or, without one, "
-            "by what the text looks like (auto); not at all (a line is a sentence of tokens between spaces); into "
-            "English words, Chinese words or characters."
+            help="How raw text is split into sentences and tokens: as the text of the model --from was or, without "
+            "one, by what the text looks like (auto); not at all (a line is a sentence of tokens between spaces); "
+            "into English words, Chinese words or characters."
         ),
     ] = "auto",
     dictionary: DictionaryOption = None,
     reader: FormatOption = "auto",
     heldout: Annotated[
         list[str] | None,
-        typer.Option("--heldout", help="Held-out text; else a part of the corpus is held out.", show_default=False),
+        typer.Option(
+            "--heldout", help="Held-out text; by default a part of the corpus is held out.", show_default=False
+        ),
     ] = None,
     stop_words: Annotated[
-        Path | None, typer.Option(help="A file of words, one a line, to leave out of the text.")
+        Path | None, typer.Option(help="A file of words, one per line, to leave out of the text.")
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", help="A model of any known format to go on from.", show_default=False)
+        str | None, typer.Option("--from", help="A model of any known format to start from.", show_default=False)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue where an interrupted run stopped.")] = False,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
     **settings: Any,
@@ -62,8 +62,8 @@ def train(
     """Train a biLM on your own text.
 
     Counts the corpus, builds vocabulary and characters, holds a part out, trains, and keeps the model that predicts
-    the held-out part best. Ctrl-C saves; --resume goes on. Several processes: torchrun --nproc-per-node 2 -m polyseme
-    train ...
+    the held-out part best. Ctrl-C saves; --resume continues. Several processes: torchrun --nproc-per-node 2 -m
+    polyseme train ...
 
     Example: polyseme train novel.txt -o novel-model --preset tiny --time-budget 30m
     """
@@ -87,15 +87,15 @@ def train(
         watcher=open_watcher(progress, sys.stderr),
         **settings,
     )
-    if os.environ.get("RANK", "0") != "0":  # the first process speaks
+    if os.environ.get("RANK", "0") != "0":  # only the first process prints
         return
     if as_json:
-        typer.echo(json.dumps(outcome.to_dict()))
+        print_json("train", outcome.to_dict())
     elif outcome.finished:
         typer.echo(f"{output}: trained, held-out perplexity {outcome.score:.2f} (full softmax, average)", err=True)
     if not outcome.finished:
         typer.echo(f"{output}: stopped after update {outcome.updates:,}; continue with --resume", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(128 + (outcome.signal or signal.SIGINT))
 
 
 # The command line learns of the settings from their own fields; see `polyseme.cli.settings_options`.

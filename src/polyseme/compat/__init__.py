@@ -1,1 +1,1 @@
-"""Interfaces of other ELMo software: programs written for it change their import line and nothing else."""
+"""Interfaces of other ELMo software: programs written for it only have to change their imports."""

@@ -1,4 +1,4 @@
-"""The biLM within AllenNLP's `Elmo`, by its names."""
+"""The biLM inside AllenNLP's `Elmo`, with AllenNLP's names."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ class ElmoBiLm(nn.Module):
     Args:
         options_file: ``options.json``; None if ``weight_file`` is a model of any format that `load` takes.
         weight_file: ``weights.hdf5``.
-        requires_grad: Whether the biLM learns with the task.
+        requires_grad: Whether the biLM is trained with the task.
         vocab_to_cache: Words whose token vectors are computed once; ``word_inputs`` are positions in this list.
         stateful: Carry state from batch to batch, as AllenNLP does.
     """
@@ -46,7 +46,7 @@ class ElmoBiLm(nn.Module):
 
     @classmethod
     def around(cls, encoder: ElmoLayers) -> "ElmoBiLm":
-        """The same interface to layers that are there already."""
+        """The same interface for layers that are already loaded."""
         made = cls.__new__(cls)
         nn.Module.__init__(made)
         made.encoder = encoder
@@ -58,7 +58,7 @@ class ElmoBiLm(nn.Module):
         return self.encoder.network.layers
 
     def get_output_dim(self) -> int:
-        """The width of a layer."""
+        """The width D of a layer."""
         return self.encoder.network.dim
 
     def create_cached_cnn_embeddings(self, tokens: Sequence[str]) -> None:

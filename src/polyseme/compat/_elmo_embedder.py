@@ -1,4 +1,4 @@
-"""`ElmoEmbedder` as AllenNLP 0.9 had it."""
+"""`ElmoEmbedder` of AllenNLP 0.9."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import IO, Literal
 
 import h5py
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from polyseme.arrays import Vectors
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart, OutputError
 from polyseme.files.whole import whole_file
 from polyseme.text.batching import checked
 
-Vectors = NDArray[np.float32]
 OutputFormat = Literal["all", "top", "average"]
 
 
@@ -25,9 +23,9 @@ class ElmoEmbedder:
     """All layers of sentences, one call at a time.
 
     Args:
-        options_file: ``options.json``; None where ``weight_file`` is a model of any format that `load` takes.
+        options_file: ``options.json``; None if ``weight_file`` is a model of any format that `load` takes.
         weight_file: ``weights.hdf5``. Nothing is downloaded, so it has no default.
-        cuda_device: A GPU's number; -1 for the CPU.
+        cuda_device: The number of a GPU; -1 for the CPU.
         stateful: Carry state from batch to batch, as AllenNLP does.
     """
 
@@ -69,7 +67,7 @@ class ElmoEmbedder:
         return activations.to(self._embedder.device), mask.to(self._embedder.device)
 
     def embed_sentences(self, sentences: Iterable[Sequence[str]], batch_size: int = 64) -> Iterator[Vectors]:
-        """All layers of each sentence, lazily, a batch at a time."""
+        """Yield all layers of each sentence, lazily, one batch at a time."""
         source = checked(sentences)
         while batch := list(islice(source, batch_size)):
             yield from self.embed_batch(batch)
@@ -83,13 +81,13 @@ class ElmoEmbedder:
         forget_sentences: bool = False,
         use_sentence_keys: bool = False,
     ) -> None:
-        """Embed a file of one tokenised sentence a line into an HDF5 file, which appears when it is whole.
+        """Embed a file with one tokenised sentence per line into an HDF5 file, which appears when it is complete.
 
         Args:
             input_file: Open for reading; tokens are separated by white space.
             output_file_path: Each sentence is a dataset named by its line number.
             output_format: All layers, the top one, or their average.
-            batch_size: Sentences of a batch.
+            batch_size: Number of sentences per batch.
             forget_sentences: Leave out the index from sentence to line number.
             use_sentence_keys: Name datasets by their sentence instead.
         """

@@ -1,7 +1,7 @@
-"""AllenNLP's ELMo: `Elmo` and `batch_to_ids` of its last release, and `ElmoEmbedder` as version 0.9 had it.
+"""AllenNLP's ELMo: `Elmo` and `batch_to_ids` of its last release, and `ElmoEmbedder` of version 0.9.
 
-One thing differs on purpose: AllenNLP carries LSTM state from batch to batch, so that the same text gets other vectors
-on a second call. Here that happens only with ``stateful=True``.
+One thing differs on purpose: AllenNLP carries LSTM state from batch to batch, so that the same text gets different
+vectors on a second call. Here that happens only with ``stateful=True``.
 """
 
 import logging
@@ -43,7 +43,7 @@ def batch_to_ids(batch: Sequence[Sequence[str]]) -> Tensor:
 
 
 class ScalarMix(scalar_mix.ScalarMix):
-    """`polyseme.ScalarMix` under AllenNLP's argument names; reads what AllenNLP's own saved, too."""
+    """`polyseme.ScalarMix` with AllenNLP's argument names; can also load what AllenNLP's class saved."""
 
     def __init__(
         self,
@@ -94,17 +94,17 @@ class Elmo(elmo.Elmo):
 
     Args:
         options_file: ``options.json``, with its ``weight_file``. Or alone: the name of a bundled model, the path of a
-            model of any format that `polyseme.load` takes, a folder that `save` wrote, or an opened `Model`.
+            model of any format that `polyseme.load` takes, a folder written by `save`, or an opened `Model`.
         weight_file: ``weights.hdf5``.
         num_output_representations: How many mixes to learn: 1 for a task's input, 2 for its input and output. By
-            default the mixes that `save` wrote, or one.
-        requires_grad: Whether the biLM learns with the task.
-        do_layer_norm: Normalise layers before mixing; mixes that `save` wrote keep their own setting.
-        dropout: On the mixed vectors, while training.
+            default the mixes stored by `save`, or one.
+        requires_grad: Whether the biLM is trained with the task.
+        do_layer_norm: Normalise layers before mixing; mixes stored by `save` keep their own setting.
+        dropout: Dropout on the mixed vectors, in training.
         vocab_to_cache: Words whose token vectors are computed once.
         keep_sentence_boundaries: Leave the sentence markers in the output.
-        scalar_mix_parameters: A fixed mix in place of a learned one.
-        module: A biLM already loaded, in place of the two files.
+        scalar_mix_parameters: A fixed mix instead of a learned one.
+        module: A biLM that is already loaded, instead of the two files.
         stateful: Carry state from batch to batch, as AllenNLP does.
 
     Example:
@@ -174,10 +174,10 @@ class Elmo(elmo.Elmo):
         return ElmoRepresentations(elmo_representations=vectors, mask=mask)
 
     def save(self, folder: str | Path) -> None:
-        """Write the biLM as it is now, with its mixes, as a new model folder.
+        """Write the biLM with its current weights and its mixes as a new model folder.
 
         ``polyseme.load(folder)`` embeds with this biLM, and ``Elmo(folder)`` has its mixes again. The softmax is left
-        out: it was trained for the biLM as it was before.
+        out, because it was trained for the biLM before fine-tuning.
         """
         with locked(Path(folder)):
             native.write(self.as_model(), Path(folder))
@@ -203,7 +203,7 @@ def _opened(options_file: str | Path | Model | None, weight_file: str | Path | N
 
 
 def _mixes(encoder: ElmoLayers, count: int | None, layer_norm: bool, fixed: Sequence[float] | None) -> list[ScalarMix]:
-    """The mixes that were saved with the model, unless others are asked for."""
+    """The mixes that were saved with the model, unless others are requested."""
     stored = encoder.model.mixes
     if stored and fixed is None:
         if count not in (None, len(stored)):

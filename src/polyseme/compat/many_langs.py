@@ -1,33 +1,30 @@
-"""`Embedder` as ELMoForManyLangs (``elmoformanylangs`` on PyPI) has it."""
+"""`Embedder` of ELMoForManyLangs (``elmoformanylangs`` on PyPI)."""
 
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from polyseme.arrays import Vectors
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError
 from polyseme.text.batching import checked
 
-Vectors = NDArray[np.float32]
-
 
 class Embedder:
-    """Vectors of sentences from a model of any format, those of ELMoForManyLangs above all.
+    """Vectors of sentences from a model of any format, mainly for models of ELMoForManyLangs.
 
     The original carries LSTM state from batch to batch and runs batches in random order, so that the same text gets
-    other vectors each time. Here that happens only with ``stateful=True``. Batches are then made as there: sentences
-    sorted by length, longest first, cut every ``batch_size``, and the batches shuffled by Python's `random`. After the
-    same `random.seed` both give the same numbers, and with no more than ``batch_size`` sentences a call nothing is left
-    to chance.
+    different vectors each time. Here that happens only with ``stateful=True``. Batches are then made as in the
+    original: sentences sorted by length, longest first, divided into groups of ``batch_size``, and the groups shuffled
+    by Python's `random`. With the same `random.seed` both give the same numbers; a call with at most ``batch_size``
+    sentences does not depend on the seed.
 
     Args:
         model_dir: The model's folder, or the zip it came in. Its ``config_path`` is not needed.
-        batch_size: Sentences of a batch when stateful. Otherwise batches hold a bounded number of tokens.
+        batch_size: Number of sentences per batch if stateful. Otherwise batches have a bounded number of tokens.
         stateful: Carry state from batch to batch, and from call to call, as the original does.
 
     Example:
@@ -50,8 +47,8 @@ class Embedder:
 
         Args:
             sents: Lists of tokens.
-            output_layer: -1 the mean of all layers, -2 all of them, or a layer's number: 0 the token encoder, 1 and 2
-                the LSTMs.
+            output_layer: -1 for the mean of all layers, -2 for all of them, or the number of a layer: 0 is the token
+                encoder, 1 and 2 are the LSTMs.
 
         Returns:
             One float32 array per sentence, in input order: (L, T, D) for -2, else (T, D).

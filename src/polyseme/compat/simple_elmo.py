@@ -1,9 +1,8 @@
 """`ElmoModel` with the interface that simple_elmo documents, without TensorFlow.
 
 Three things differ on purpose. simple_elmo carries LSTM state from batch to batch, so that vectors depend on what ran
-before; here the same sentence always gets the same vectors. Its sentence averages count the padding of shorter
-sentences as if it were words; here only a sentence's own tokens count. And a string where a list of tokens is expected
-is refused.
+before; here the same sentence always gets the same vectors. Its sentence averages include the padding of shorter
+sentences; here only a sentence's own tokens count. And a string instead of a list of tokens is an error.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,9 +11,9 @@ from typing import Literal, TypedDict
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
+from polyseme.arrays import Vectors
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, MissingPart
@@ -23,15 +22,14 @@ from polyseme.text.batching import checked
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from polyseme.text.vocabulary import Vocabulary
 
-Vectors = NDArray[np.float32]
 Layers = Literal["average", "top", "all"]
 _CHOICES: dict[str, Literal["mean", "top", "all"]] = {"average": "mean", "top": "top", "all": "all"}
-_PLACES_AT_ONCE = 32
-"""Tokens that meet the vocabulary at a time, to bound memory: it may hold a million words."""
+_CHUNK_TOKENS = 32
+"""Number of tokens whose logits are computed at a time, to bound memory: a vocabulary may have a million words."""
 
 
 class Predictions(TypedDict):
-    """The words that one direction finds most probable in a place, best first."""
+    """The words that one direction finds most probable at a position, best first."""
 
     ids: list[int]
     words: list[str]
@@ -39,7 +37,7 @@ class Predictions(TypedDict):
 
 
 class TokenSubstitutes(TypedDict):
-    """What could be in place of a token."""
+    """Words that could replace a token."""
 
     word: str
     forward: Predictions
@@ -47,7 +45,7 @@ class TokenSubstitutes(TypedDict):
 
 
 class ElmoModel:
-    """A pre-trained ELMo, loaded and asked as in simple_elmo.
+    """A pre-trained ELMo with the interface of simple_elmo.
 
     Example:
         >>> model = ElmoModel()
@@ -65,9 +63,9 @@ class ElmoModel:
         Args:
             directory: A folder with ``options.json`` and weights, the zip it came in, or a weights file. Of several
                 HDF5 files in a folder, ``model.hdf5`` is taken.
-            max_batch_size: Accepted and not used: batches hold a bounded number of tokens, whatever their number of
+            max_batch_size: Accepted and not used: batches have a bounded number of tokens, whatever their number of
                 sentences.
-            limit: Accepted and not used: words met before are remembered without a list of them.
+            limit: Accepted and not used: the vectors of words seen before are always cached.
             full: Also load the language model, from a TensorFlow checkpoint or an HDF5 file with a softmax, and the
                 vocabulary in the same folder.
         """
@@ -87,7 +85,7 @@ class ElmoModel:
         layers: Layers = "average",
         session: object = None,
     ) -> Vectors:
-        """The vectors of every token, shorter sentences filled up with zeros.
+        """The vectors of every token; shorter sentences are padded with zeros.
 
         Args:
             texts: Lists of tokens.
@@ -134,15 +132,15 @@ class ElmoModel:
     def get_elmo_substitutes(
         self, raw_texts: Iterable[str | Sequence[str]], topn: int = 3
     ) -> list[list[TokenSubstitutes]]:
-        """Words that could stand in place of each token: what the language model predicts from either side.
+        """Words that could replace each token: what the language model predicts from either side.
 
         ``forward`` is predicted from the tokens before, ``backward`` from those after; neither has seen the token
-        itself. The model must have been loaded with ``full=True``. simple_elmo documents what these dictionaries hold
-        but not what their keys are called, nor how to ask for more words: these names are our own.
+        itself. The model must have been loaded with ``full=True``. simple_elmo documents what these dictionaries
+        contain but not their keys, nor how to request more words: these names are our own.
 
         Args:
-            raw_texts: Sentences as strings, split at white space; or as lists of tokens.
-            topn: Predictions of each direction; sentence markers and the unknown word are never among them.
+            raw_texts: Sentences as strings, split at whitespace, or as lists of tokens.
+            topn: Number of predictions per direction; sentence markers and the unknown word are left out.
 
         Returns:
             For each sentence, for each token: ``word``, and under ``forward`` and ``backward`` the ``ids``, ``words``
@@ -167,7 +165,7 @@ class ElmoModel:
         ids = torch.from_numpy(np.concatenate([begin, indexer.ids(sentence), end])).to(embedder.device)  # (T + 2, W)
         top = bilm(ids.unsqueeze(0), torch.tensor([len(ids)], device=embedder.device))[-1, 0]  # (T + 2, D)
         forward, backward = top.chunk(2, dim=1)
-        # A token is predicted by the forward state left of it and the backward state right of it.
+        # A token is predicted by the forward state before it and the backward state after it.
         sides = [_predictions(states, softmax, vocabulary, topn) for states in (forward[:-2], backward[2:])]
         return [
             TokenSubstitutes(word=word, forward=ahead, backward=back)
@@ -203,8 +201,8 @@ def _predictions(states: torch.Tensor, softmax: FullSoftmax, vocabulary: Vocabul
     """The best words after each state (N, P)."""
     markers = {vocabulary.unknown, *(vocabulary.ids.get(marker) for marker in (BEGIN_SENTENCE, END_SENTENCE))} - {None}
     found: list[Predictions] = []
-    for some in states.split(_PLACES_AT_ONCE):
-        logits = nn.functional.linear(some, softmax.weight, softmax.bias)  # (places, V)
+    for some in states.split(_CHUNK_TOKENS):
+        logits = nn.functional.linear(some, softmax.weight, softmax.bias)  # (tokens, V)
         logits[:, sorted(markers)] = -torch.inf
         best = logits.topk(min(topn, len(vocabulary) - len(markers)), dim=1)
         for values, ids in zip(best.values.tolist(), best.indices.tolist(), strict=True):

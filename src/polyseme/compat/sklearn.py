@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from polyseme.arrays import Vectors
 from polyseme.embed.choices import Pool
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.load import load
@@ -26,25 +26,23 @@ except ModuleNotFoundError as error:
         "polyseme.compat.sklearn needs scikit-learn, which is not installed; pip install 'polyseme[sklearn]'"
     ) from error
 
-Vectors = NDArray[np.float32]
-
 
 class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns every document into one vector, over all its tokens and nothing else.
+    """Turns every document into one vector, pooled over all its tokens.
 
     Nothing is learnt from the data. The model is loaded when it is first needed and left out when the transformer is
-    pickled, so a path (rather than what was loaded from it) keeps clones and pickles small. A grid search embeds its
-    text anew for every fold; ``Pipeline(..., memory="cache/")`` keeps what was embedded before.
+    pickled, so a path (instead of a loaded model) keeps clones and pickles small. A grid search embeds its text again
+    for every fold; ``Pipeline(..., memory="cache/")`` caches the vectors.
 
     Args:
-        model: What `polyseme.load` takes, or what it gives.
+        model: What `polyseme.load` takes, or what it returns.
         layers: ``"mean"``, ``"top"``, a layer's number, or a `ScalarMix`.
         pool: ``"mean"`` or ``"max"`` over tokens.
-        tokenize: None where documents are lists of tokens, one sentence each. Where they are strings: ``"en"`` or
-            ``"zh"`` for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for
-            one sentence split at white space.
+        tokenize: None if documents are lists of tokens, one sentence each. If they are strings: ``"en"`` or ``"zh"``
+            for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for one
+            sentence split at whitespace.
         dictionary: Words that ``"zh"`` keeps whole.
-        device: Where to compute, if ``model`` is a path.
+        device: The device to compute on, if ``model`` is a path.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -72,7 +70,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.device = device
 
     def fit(self, X: object, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
-        """Load the model and check the settings; the documents are not looked at."""
+        """Load the model and check the settings; the documents are not used."""
         self._n_features_out = self._open().dim
         return self
 
@@ -108,7 +106,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return {name: value for name, value in state.items() if name not in ("_opened", "_opened_as")}
 
     def _open(self) -> VectorSource:
-        """The embedder, loaded once for each model that is set, after a check of the other settings."""
+        """Check the settings and return the embedder, which is loaded once per model."""
         if isinstance(self.model, VectorSource):
             embedder = self.model
         else:
@@ -128,16 +126,16 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if self.tokenize not in (None, "space", *TOKENIZERS):
             known = ", ".join(map(repr, (*TOKENIZERS, "space")))
             raise InputError(f"tokenize is {self.tokenize!r}, expected one of {known}, or None for lists of tokens")
-        if self.dictionary is not None:  # refused where the tokeniser has no use for one
+        if self.dictionary is not None:  # raises an error if the tokeniser takes no dictionary
             Segmentation(None if self.tokenize == "space" else self.tokenize, self.dictionary)
         return embedder
 
     def _choice(self) -> LayerChoice:
-        # A grid made with numpy holds its own kind of integers.
+        # A parameter grid made with numpy contains numpy's integers.
         return int(self.layers) if isinstance(self.layers, np.integer) else self.layers
 
     def _documents(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:  # noqa: N803
-        """Each document as a list of sentences."""
+        """Return each document as a list of sentences."""
         if self.tokenize is None:
             for sentence in checked(X):
                 yield [sentence]

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyseme.arrays import Vectors
 from polyseme.embed.inputs import Sentences, token_lists, tokens_and_position
 from polyseme.embed.language_model import LanguageModel, Substitute
 from polyseme.embed.layers import LayerChoice, check_choice, choose
-from polyseme.embed.source import Vectors, VectorSource
+from polyseme.embed.source import VectorSource
 from polyseme.embed.word_cache import WordCache
 from polyseme.errors import InputError
 from polyseme.models.carried_state import CarriedState
@@ -200,7 +201,7 @@ class Embedder(VectorSource):
     def _language_model(self) -> LanguageModel:
         softmax, vocabulary = self.model.output_layer(
             consequence="it cannot say how likely a word is",
-            advice="give the file that holds it with softmax= or vocabulary=, if its makers published one",
+            advice="give the file that contains it with softmax= or vocabulary=, if its makers published one",
         )
         return LanguageModel(softmax, vocabulary)
 

@@ -1,4 +1,4 @@
-"""What an embedder may be given: raw text, or sentences that are cut into tokens."""
+"""The input of an embedder: raw text, or tokenised sentences."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,16 +16,16 @@ Sentences = str | Iterable[Sequence[str]]
 
 
 def token_lists(given: Sentences, cut: Segmentation) -> Iterable[Sequence[str]]:
-    """The sentences of what was given, each a list of tokens.
+    """The sentences of an input, each a list of tokens.
 
     Args:
         given: One raw text, or lists of tokens.
-        cut: How the model's text was cut, and a raw text is.
+        cut: How the model's text was tokenised; a raw text is tokenised in the same way.
     """
     if isinstance(given, str):
         if cut.tokenizer is None and look_at(given) in RAW:
             warnings.warn(
-                f"{given[:40]!r}: the model does not record how its text was cut, so tokens are what stands between "
+                f"{given[:40]!r}: the model does not record how its text was tokenised, so it is split at "
                 "spaces; the text looks raw, better give lists of tokens",
                 stacklevel=3,
             )
@@ -36,7 +36,7 @@ def token_lists(given: Sentences, cut: Segmentation) -> Iterable[Sequence[str]]:
 def tokens_and_position(
     sentence: str | Sequence[str], position: int | None, cut: Segmentation
 ) -> tuple[Sequence[str], int]:
-    """The tokens of a sentence and the place of one of them, which a raw sentence has in brackets."""
+    """The tokens of a sentence and the position of one of them, which is in brackets in a raw sentence."""
     if isinstance(sentence, str):
         if position is not None:
             raise InputError(
@@ -51,7 +51,7 @@ def tokens_and_position(
 
 
 def check_position(sentence: Sequence[str], position: int | None) -> None:
-    """Refuse what is no place of a sentence."""
+    """Raise an error if this is not a position in the sentence."""
     if not isinstance(position, int | np.integer):
         raise InputError(f"position is {position!r}, expected the number of a token, from 0")
     if not 0 <= position < len(sentence):

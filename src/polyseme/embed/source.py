@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyseme.arrays import Vectors
 from polyseme.embed.choices import POOLS, Pool
 from polyseme.embed.inputs import Sentences, token_lists
 from polyseme.embed.layers import LayerChoice
@@ -20,7 +20,6 @@ from polyseme.models.model import ModelPath
 from polyseme.nn.choices import Precision
 from polyseme.text.segmentation import Segmentation
 
-Vectors = NDArray[np.float32]
 Item = TypeVar("Item")
 
 

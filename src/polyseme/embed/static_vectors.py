@@ -1,4 +1,4 @@
-"""Static word vectors beside the contextual ones: the same word always has the same vector."""
+"""Static word vectors with the interface of contextual ones: the same word always has the same vector."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from polyseme.arrays import Vectors
 from polyseme.embed.layers import LayerChoice, check_choice, choose
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
@@ -17,7 +18,7 @@ from polyseme.files.checksum import digest
 from polyseme.files.lock import locked
 from polyseme.formats import word_vectors
 from polyseme.models.model import ModelPath
-from polyseme.models.static import Vectors, WordVectors
+from polyseme.models.static import WordVectors
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.text.batching import checked
 from polyseme.text.segmentation import Segmentation
@@ -93,7 +94,7 @@ class StaticVectors(VectorSource):
         return cls(table, unknown=unknown, case_backoff=case_backoff, path=str(Path(path).absolute()))
 
     def save(self, folder: str | Path) -> None:
-        """Write the table as a new folder, whole or not at all."""
+        """Write the table as a new folder, completely or not at all."""
         with locked(Path(folder)):
             word_vectors.write(self.table, Path(folder))
 

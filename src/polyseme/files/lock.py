@@ -1,7 +1,7 @@
-"""One process at a time writes an output.
+"""Makes sure that one process at a time writes an output.
 
-The lock is a file ``OUTPUT.lock`` beside the output that names its process. The system itself holds it (``flock``) and
-releases it when the process ends, however that happens, so that a file left behind by a killed process locks nothing.
+The lock is a file ``OUTPUT.lock`` next to the output that names its process. The operating system locks it (``flock``)
+and unlocks it when the process ends, however that happens, so a file left by a killed process locks nothing.
 """
 
 import contextlib

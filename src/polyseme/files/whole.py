@@ -99,7 +99,7 @@ def check_new(path: Path) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """A new name beside a path, for what is not whole yet."""
+    """A new name in the same folder as a path, for a file or folder that is not complete yet."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
 
 

@@ -1,6 +1,6 @@
 """The folder in which a run that can be resumed keeps its work until its output is whole.
 
-It stands beside the output (``OUT.partial``, ``OUT.training``) and holds ``run.json``: the kind of run, and the
+It is next to the output (``OUT.partial``, ``OUT.training``) and contains ``run.json``: the kind of run, and the
 settings that its results depend on. A run is resumed only if those are the same. The output is locked for as long as
 the folder is open.
 """
@@ -229,9 +229,9 @@ def _shown(side: Mapping[str, JSON], other: Mapping[str, JSON], name: str) -> st
     """A setting as a message shows it; of a list, the first entry that the other side does not have."""
     if name not in side:
         return "not set"
-    value, beside = side[name], other.get(name)
-    if isinstance(value, list) and isinstance(beside, list):
-        value = next((one for one in value if one not in beside), value)
+    value, other_value = side[name], other.get(name)
+    if isinstance(value, list) and isinstance(other_value, list):
+        value = next((one for one in value if one not in other_value), value)
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 

@@ -122,24 +122,24 @@ def _look(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
 
 def _look_at_file(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
     """As `_look`, for a path that names one file."""
-    beside = Files.folder(path.parent)
+    siblings = Files.folder(path.parent)
     start = _start(path)
     if start == HDF5_SIGNATURE:
-        options = find_options(beside)
+        options = find_options(siblings)
         if options is None:
             raise InputError(
                 f"{path}: weights without options; put their options.json next to them or give (options, weights)"
             )
-        return _without_other_hdf5(beside, path), {}, (bilm_hdf5.KIND,)
+        return _without_other_hdf5(siblings, path), {}, (bilm_hdf5.KIND,)
     if start.startswith(ZIP_SIGNATURE) and path.suffix not in (".pkl", ".pt", ".pth"):
         return ZipFiles(path), {}, ()
     if path.suffix == ".index":
-        return beside, {"prefix": path.stem}, (tf_checkpoint.KIND,)
+        return siblings, {"prefix": path.stem}, (tf_checkpoint.KIND,)
     if path.name == "checkpoint":
-        return beside, {}, (tf_checkpoint.KIND,)
+        return siblings, {}, (tf_checkpoint.KIND,)
     if path.name in (native.CONFIG, native.WEIGHTS, many_langs.TOKENS, many_langs.ENCODER):
-        return beside, {}, ()
-    if path.suffix == ".json" and "lstm" in (beside.json_or_none(path.name) or {}):
+        return siblings, {}, ()
+    if path.suffix == ".json" and "lstm" in (siblings.json_or_none(path.name) or {}):
         raise InputError(
             f"{path}: these are options without weights; give the folder, the weights file or (options, weights)"
         )

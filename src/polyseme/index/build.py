@@ -23,7 +23,7 @@ from polyseme.progress import TokenCounter, Watcher
 from polyseme.text.corpus import Corpus
 
 SECONDS = 60.0
-"""After so long the shard in hand is stored, so that a run that is killed does not lose more work."""
+"""Seconds after which the unfinished shard is stored, so that a run that is killed does not lose more work."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Selection:
             InputError: It is not one.
         """
         if isinstance(words, str):
-            raise InputError(f"words is the one word {words!r} where a list of words is expected: [{words!r}]")
+            raise InputError(f"words is the single word {words!r}, but a list of words is expected: [{words!r}]")
         if not 0 < sample <= 1:
             raise InputError(f"sample is {sample}, expected a share of the occurrences, above 0 and at most 1")
         return cls(None if words is None else frozenset(words), sample)
@@ -123,8 +123,7 @@ class Builder:
 
         Args:
             watcher: Is told how it goes.
-            resume: Go on with an interrupted run. If there is none a new one begins, unless the same was finished
-                before.
+            resume: Continue an interrupted run. If there is none a new one begins, unless the same was finished before.
             append: Add to the index.
 
         Raises:
@@ -146,7 +145,7 @@ class Builder:
                         self._embed(transaction, watcher, interrupted)
                     transaction.finish(self._manifest)
             except BaseException:
-                if transaction.is_empty:  # nothing to go on from, and nothing that should block another try
+                if transaction.is_empty:  # nothing to continue from, and nothing that should block another attempt
                     transaction.discard()
                 raise
 
@@ -216,7 +215,7 @@ class Builder:
             raise InputError(f"{self._corpus}: {what}; nothing was stored")
 
     def _sentences(self, done: int, waiting: deque[_Waiting], counter: TokenCounter) -> Iterator[list[str]]:
-        """The tokens of the sentences to embed, after so many that are done; what belongs to them waits."""
+        """Yield the tokens of the sentences to embed, after those that are done; the rest of each is kept for later."""
         for number, sentence in enumerate(self._corpus.nonempty()):
             tokens, share = sentence.tokens, self._corpus.share_read()
             positions = self._selection.positions(tokens, number) if number >= done else []

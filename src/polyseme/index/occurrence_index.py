@@ -193,7 +193,7 @@ class OccurrenceIndex:
 
         Args:
             word: As it is written in the text, or in another letter case.
-            most: At most so many, spread evenly over the text.
+            most: At most this many, spread evenly over the text.
         """
         places = [shard.places(word) for shard in self._shards]
         total = sum(map(len, places))
@@ -230,7 +230,7 @@ class OccurrenceIndex:
         Args:
             word: As it is written in the text.
             k: How many.
-            least: Only words with at least so many occurrences.
+            least: Only words with at least this many occurrences.
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")

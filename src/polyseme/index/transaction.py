@@ -10,7 +10,7 @@ The work is done in ``INDEX.partial``, which holds
 A new index becomes visible when ``index/`` gets its name, whole. Text is added in three steps: the shards are moved
 into the index, where nothing names them yet; the manifest is replaced, and from that moment on the text is part of the
 index; the work folder is removed. Every run draws an id, which the new manifest records. So a run that is killed before
-that moment goes on where it stopped, and one that is killed after it is recognised as finished.
+that moment continues where it stopped, and one that is killed after it is recognised as finished.
 """
 
 import secrets
@@ -61,7 +61,7 @@ class Transaction:
     Args:
         folder: The index.
         settings: What the results depend on.
-        resume: Go on with an interrupted run. If there is none a new one begins, unless the same was finished before.
+        resume: Continue an interrupted run. If there is none a new one begins, unless the same was finished before.
         append: Add to the index.
         check: Raises an error if the index is not one to add to. Called before anything is written, and again once the
             index is locked.
@@ -69,7 +69,7 @@ class Transaction:
     Attributes:
         stored: How far the run has come.
         complete: Whether the run was finished before, so that nothing remains to be done.
-        resumed: Whether an interrupted run goes on.
+        resumed: Whether an interrupted run is continued.
         path: The work folder.
     """
 
@@ -147,7 +147,7 @@ class Transaction:
             raise self._not_written(error) from error
 
     def store_pending(self, writer: ShardWriter, *, sentences: int) -> None:
-        """Write the shard in hand, so that an interrupted run can go on with it; `store` is called later."""
+        """Write the unfinished shard, so that an interrupted run can continue with it; `store` is called later."""
         name = f"pending-{sentences}.npz" if len(writer) else None
         try:
             if name is not None and name != self.stored.pending:
@@ -234,7 +234,7 @@ def _finished_run(folder: Path, path: Path, resumed: str | None) -> str | None:
     Args:
         folder: The index.
         path: The work folder; if it exists, the run is the one that left it.
-        resumed: The settings of the run that is looked for if there is no work folder; None if it is to begin anew.
+        resumed: The settings of the run to look for if there is no work folder; None if a new run is to begin.
     """
     if not (folder / MANIFEST).exists():
         return None

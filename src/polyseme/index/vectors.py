@@ -61,7 +61,7 @@ def build(vectors: HalfVectors, compression: Compression) -> FaissIndex:
         index.pq.cp.max_points_per_centroid, index.pq.cp.niter = _TRAINING_POINTS, _PQ_ROUNDS
     chosen = np.random.default_rng(1).permutation(count)[: max(_PQ_POINTS, _TRAINING_POINTS * clusters)]
     sample = vectors[np.sort(chosen)].astype(np.float32)
-    # For its quantiles faiss reads zeros where the first vector stands: give it twice.
+    # For its quantiles faiss reads zeros instead of the first vector, so it is given twice.
     index.train(np.concatenate([sample[:1], sample]) if compression == "int8" else sample)
     for start in range(0, count, _ROWS):
         index.add(vectors[start : start + _ROWS].astype(np.float32))

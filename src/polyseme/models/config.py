@@ -130,7 +130,7 @@ class BiLMConfig(_Part):
 
     @property
     def segmentation(self) -> Segmentation:
-        """How the text was cut that the model learnt from."""
+        """How the text that the model was trained on was tokenised."""
         return Segmentation(self.tokenize, Dictionary(self.dictionary) if self.dictionary else None)
 
     @model_validator(mode="after")

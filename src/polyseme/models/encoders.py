@@ -143,7 +143,7 @@ class LstmEncoder(ContextEncoder):
         return (ahead, back), (ahead_state, back_state)
 
     def _packed(self, number: int, pair: tuple[ProjectedLstm, ProjectedLstm], precision: Precision) -> PackedLayer:
-        """A layer's packed weights, packed anew when they have changed."""
+        """The packed weights of a layer, packed again when they have changed."""
         version = weights_version(*pair)
         key = number, precision
         if key not in self._cache or self._cache[key][0] != version:

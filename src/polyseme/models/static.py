@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyseme.arrays import Vectors
 from polyseme.errors import InputError
-
-Vectors = NDArray[np.float32]
 
 # Rows read together, so that sums over a table that is mapped from disk need little memory.
 _BLOCK = 1 << 16

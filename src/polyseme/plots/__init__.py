@@ -1,7 +1,7 @@
-"""Pictures of what was measured: occurrences of a word, layer mixes, probes by layer, semantic change.
+"""Pictures of results: occurrences of a word, layer mixes, probes by layer, semantic change.
 
-Each function writes one PNG or SVG file, whole or not at all, and gives back a line to show where some characters
-could not be drawn, else None. Colours are those of Okabe and Ito, which the colour-blind can tell apart.
+Each function writes one PNG or SVG file, completely or not at all, and returns one line to show to the user if some
+characters could not be drawn, else None. Colours are those of Okabe and Ito, which colour-blind people can distinguish.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,13 @@ def occurrence_map(
     """Draw occurrences of a word in two dimensions, coloured by sense.
 
     Args:
-        path: The picture.
-        points: (N, D) vectors; of more than two numbers the two main directions (PCA) are drawn.
-        clusters: The cluster of each, from 0.
-        names: What to call each cluster in the legend.
-        texts: A line for each point; those of points near the middle of their cluster are written where there is room.
-        most_texts: How many in each cluster.
-        title: Above the picture.
+        path: The file to write.
+        points: (N, D) vectors; if D is above 2, their two principal components (PCA) are drawn.
+        clusters: The cluster of each point, from 0.
+        names: The name of each cluster in the legend.
+        texts: One line per point, shown for points near the centre of their cluster if there is room.
+        most_texts: Maximum number of texts per cluster.
+        title: The title above the picture.
     """
     given = len(points) if texts is None else len(texts)
     if not len(points) == len(clusters) == given:
@@ -69,12 +69,12 @@ def _scatter(page: Page, points: NDArray[np.floating], number: int, *, size: int
 
 
 def mix_chart(path: Path, mixes: Mapping[str, Sequence[float]], *, title: str = "") -> str | None:
-    """Draw how much of each layer goes into a mix: one bar a task, whose parts are the layers' shares.
+    """Draw the share of each layer in a mix: one bar per task, divided by layer.
 
     Args:
-        path: The picture.
+        path: The file to write.
         mixes: The shares of the layers (which sum to 1, as `ScalarMix.shares` gives them), by the name of the task.
-        title: Above the picture.
+        title: The title above the picture.
     """
     layers = {len(shares) for shares in mixes.values()}
     if len(layers) != 1:
@@ -104,21 +104,21 @@ def probe_chart(
     """Draw the accuracy of a probe by layer, with a baseline as a line.
 
     Args:
-        path: The picture.
+        path: The file to write.
         accuracies: From 0 to 1, by the name of the layer.
         baseline: From 0 to 1.
-        baseline_name: What it is.
-        title: Above the picture.
+        baseline_name: The name of the baseline in the legend.
+        title: The title above the picture.
     """
     names, values = list(accuracies), list(accuracies.values())
     with picture(path, [*names, baseline_name, title], title=title) as page:
         axes = page.axes
         bars = axes.bar(range(len(names)), values, width=0.6, color=COLOURS[0])
-        # In the middle of the bars, where the line of the baseline does not cross them.
+        # Numbers are in the middle of the bars, so that the line of the baseline does not cross them.
         axes.bar_label(bars, [f"{value:.1%}" for value in values], label_type="center", color="white", fontsize=12)
         line = axes.axhline(baseline, color=COLOURS[4], linestyle="--", linewidth=2)
         axes.set_xticks(range(len(names)), names)
-        # Bars are read by their length, so that they begin at 0.
+        # Bars are compared by their length, so the axis begins at 0.
         axes.set(ylim=(0, min(1.0, max(*values, baseline, 0.01) * 1.1)), xlabel="layer", ylabel="accuracy")
         axes.yaxis.set_major_formatter("{x:.0%}")
         page.legend([line], [f"{baseline_name} ({baseline:.1%})"])
@@ -131,11 +131,11 @@ def change_chart(
     """Draw words ranked by how much they changed, the most changed on top.
 
     Args:
-        path: The picture.
+        path: The file to write.
         changes: Words with their change.
-        measure: What the change is measured in.
-        title: Above the picture.
-        most: Words that are drawn.
+        measure: The name of the measure.
+        title: The title above the picture.
+        most: Maximum number of words to draw.
     """
     if not changes:
         raise InputError(f"{path}: no word to draw; give at least one with its change")
@@ -154,7 +154,7 @@ def change_chart(
 
 
 def _two_dimensions(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Points (N, D) along the two directions in which they vary most, (N, 2)."""
+    """Project points (N, D) on their two principal components: (N, 2)."""
     if points.ndim != 2 or not points.size:
         raise InputError(f"points of shape {points.shape} where (N, D) is expected, with at least one point")
     if points.shape[1] == 2:
@@ -163,13 +163,14 @@ def _two_dimensions(points: NDArray[np.floating]) -> NDArray[np.floating]:
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     flat = np.zeros((len(points), 2))
     flat[:, : len(directions[:2])] = centred @ directions[:2].T
-    return flat * np.where(np.abs(flat).max(axis=0) > flat.max(axis=0), -1, 1)  # the farthest point on the right, above
+    # The signs of components are arbitrary; these put the farthest point at the top right.
+    return flat * np.where(np.abs(flat).max(axis=0) > flat.max(axis=0), -1, 1)
 
 
 def _middle_first(
     flat: NDArray[np.floating], member: NDArray[np.int64], numbers: Sequence[int], most: int
 ) -> list[int]:
-    """Points nearest the middle of their cluster: the first of each cluster, then the second of each, ..."""
+    """Points nearest the centre of their cluster: the first of each cluster, then the second of each, ..."""
     nearest = []
     for number in numbers:
         rows = np.flatnonzero(member == number)

@@ -1,4 +1,4 @@
-"""Which of the installed fonts have the characters of a text."""
+"""Finds installed fonts that have the characters of a text."""
 
 import logging
 import warnings
@@ -7,14 +7,14 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 _FIRST = "DejaVu Sans"
-"""Comes with matplotlib: Latin, Greek, Cyrillic, Arabic and more, but no Chinese."""
-_NO_GLYPHS = "Last Resort"  # a font of boxes for every character there is
+"""The font that comes with matplotlib: Latin, Greek, Cyrillic, Arabic and more, but no Chinese."""
+_NO_GLYPHS = "Last Resort"  # a font that draws every character as a box
 _MOST = 3
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without matplotlib's words on fonts: the note says what is missing, once."""
+    """Silence matplotlib's warnings about fonts; our own note says once what is missing."""
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -28,18 +28,18 @@ def quiet() -> Iterator[None]:
 
 @quiet()
 def families(characters: set[str]) -> tuple[list[str], set[str]]:
-    """Font families that together have the characters, the plain one first, and the characters that none has."""
+    """Return font families that together have the characters, the default first, and the characters none has."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager
 
     def has(family: str) -> frozenset[int]:
-        return _covered(findfont(FontProperties(family=[family])))  # the file that matplotlib would draw with
+        return _covered(findfont(FontProperties(family=[family])))  # the file that matplotlib would use
 
     chosen = [_FIRST]
     missing = {one for one in characters if not one.isspace() and ord(one) not in has(_FIRST)}
     if not missing:
         return chosen, missing
     _add_new_fonts()
-    # Sans before others, as the rest of a picture is, then by name.
+    # Sans-serif fonts first, like the rest of a picture, then by name.
     names = sorted({font.name for font in fontManager.ttflist}, key=lambda name: ("Sans" not in name, name))
     for _ in range(_MOST):
         found = {name: {one for one in missing if ord(one) in has(name)} for name in names}
@@ -53,13 +53,13 @@ def families(characters: set[str]) -> tuple[list[str], set[str]]:
 
 @cache
 def _add_new_fonts() -> None:
-    """Make fonts known that were installed after matplotlib ran first, whose list it keeps for good."""
+    """Register fonts that were installed after matplotlib cached its list of fonts."""
     from matplotlib import font_manager
 
     known = {font.fname for font in font_manager.fontManager.ttflist}
     for path in font_manager.findSystemFonts():
         if path not in known:
-            with suppress(Exception):  # each kind of broken font raises an error of its own
+            with suppress(Exception):  # broken fonts raise many kinds of errors
                 font_manager.fontManager.addfont(path)
 
 
@@ -70,7 +70,7 @@ def _covered(path: str) -> frozenset[int]:
 
     try:
         font = FT2Font(path)
-    except (OSError, RuntimeError):  # not a font that can be drawn with
+    except (OSError, RuntimeError):  # not a usable font
         return frozenset()
     if _NO_GLYPHS in font.family_name or FaceFlags.SCALABLE not in font.face_flags:
         return frozenset()

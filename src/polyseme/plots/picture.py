@@ -1,4 +1,4 @@
-"""A page with one set of axes, written as PNG or SVG, whole or not at all."""
+"""A page with one set of axes, written as PNG or SVG, completely or not at all."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,29 +15,29 @@ from polyseme.plots.fonts import families, quiet
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 MARKERS = "osD^vP*X"
-"""With the colours, so that neither has to be told apart alone."""
+"""Used together with the colours, so that points can be distinguished by either."""
 
-_WIDTH, _HEIGHT, _DPI = 8.0, 5.0, 150  # inches; letters of 10 points are still clear where 800 pixels are shown
+_WIDTH, _HEIGHT, _DPI = 8.0, 5.0, 150  # inches; text of 10 points is still readable at 800 pixels
 _SETTINGS = {
-    "text.parse_math": False,  # a dollar sign is a word
-    "svg.fonttype": "none",  # letters, which can be searched, rather than outlines
-    "svg.hashsalt": "polyseme",  # the same picture is the same file
+    "text.parse_math": False,  # a dollar sign is plain text
+    "svg.fonttype": "none",  # as text, which can be searched, instead of outlines
+    "svg.hashsalt": "polyseme",  # makes files reproducible
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # which a text may hold all the same
-_FRAME = 4  # around a text, in pixels
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # a text may contain them, but an SVG must not
+_FRAME = 4  # margin around a text, in pixels
 _SHIFTS = tuple(
     ((across, up), "left" if across > 0 else "right")
     for reach in (10, 22, 40)
     for across in (reach, -reach)
     for up in (reach, -reach, 0)
 )
-"""Where a text may stand beside its point, in points of the page, near places first."""
+"""Possible positions of a text relative to its point, in points of the page, nearest first."""
 
 
 def check_path(path: str | Path) -> Path:
-    """Refuse at once what a picture could not be written to at the end of a long run."""
+    """Raise an error early if a picture could not be written to this path at the end of a long run."""
     path = Path(path)
     if path.suffix.lower() not in (".png", ".svg"):
         raise InputError(f"{path}: a picture is written as .png or .svg; give a name that ends in one of them")
@@ -52,11 +52,11 @@ Drawn: TypeAlias = Any
 
 
 class Page:
-    """What is drawn on.
+    """One figure to draw on.
 
     Attributes:
-        axes: Of matplotlib.
-        note: A line to show where some characters cannot be drawn, else None.
+        axes: The axes of matplotlib.
+        note: One line to show to the user if some characters cannot be drawn, else None.
     """
 
     def __init__(self, figure: Drawn, title: str, note: str | None) -> None:
@@ -66,7 +66,7 @@ class Page:
         self.note = note
 
     def legend(self, handles: Sequence[Drawn], labels: Sequence[str]) -> None:
-        """Name what is drawn, below it, where it hides nothing."""
+        """Add a legend below the axes, where it hides nothing."""
         columns = max(1, min(len(labels), 4, 88 // (6 + max(map(len, labels)))))
         # matplotlib leaves out a label that begins with an underscore, so each is set afterwards.
         legend = self._figure.legend(
@@ -76,13 +76,13 @@ class Page:
             text.set_text(label)
 
     def write_near(self, points: NDArray[np.floating], texts: Mapping[int, str], colours: Mapping[int, str]) -> None:
-        """Write texts beside some of the points (N, 2), in frames of a colour, or leave out those without room.
+        """Write texts next to some of the points (N, 2), in coloured frames; leave out those without room.
 
-        No text covers another or a point that has one, and each stands where it covers the fewest other points.
+        No text covers another text or a point that has a text, and each is where it covers the fewest other points.
         """
         from matplotlib.text import Text
 
-        self._figure.draw_without_rendering()  # settles the layout, so that places on the page are known
+        self._figure.draw_without_rendering()  # computes the layout, so that positions on the page are known
         self._figure.set_layout_engine("none")
         inside = self.axes.get_window_extent()
         pixels = self.axes.transData.transform(points)
@@ -90,18 +90,18 @@ class Page:
         taken: list[Drawn] = []
         for number in texts:
             free: list[tuple[int, int, Drawn]] = []
-            for place in range(len(_SHIFTS)):
-                text = self._annotate(texts[number], points[number], colours[number], place)
-                text.get_window_extent()  # computes the place of the text, but measures the line to the point as well
+            for shift in range(len(_SHIFTS)):
+                text = self._annotate(texts[number], points[number], colours[number], shift)
+                text.get_window_extent()  # positions the text; its result would include the line to the point
                 box = Text.get_window_extent(text).padded(_FRAME)
                 text.remove()
                 within = inside.x0 < box.x0 and box.x1 < inside.x1 and inside.y0 < box.y0 and box.y1 < inside.y1
                 if within and not box.count_contains(named) and not any(box.overlaps(other) for other in taken):
-                    free.append((box.count_contains(pixels), place, box))
+                    free.append((box.count_contains(pixels), shift, box))
             if not free:
                 continue
-            _, place, box = min(free, key=lambda one: one[:2])
-            self._annotate(texts[number], points[number], colours[number], place)
+            _, shift, box = min(free, key=lambda one: one[:2])
+            self._annotate(texts[number], points[number], colours[number], shift)
             taken.append(box)
             self.axes.plot(*points[number], "o", markersize=8, markerfacecolor="none", markeredgecolor="black")
 
@@ -124,13 +124,13 @@ class Page:
 
 @contextmanager
 def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float = _HEIGHT) -> Iterator[Page]:
-    """Give a page to draw on, and save it when all went well.
+    """Give a page to draw on, and save it if there was no error.
 
     Args:
         path: The file.
-        texts: Everything that will be written, so that fonts can be found for it.
-        title: Above the axes.
-        height: In inches.
+        texts: All text that will be drawn, so that fonts can be found for it.
+        title: The title above the axes.
+        height: The height in inches.
     """
     path = check_path(path)
     kind = path.suffix.lower()[1:]
@@ -139,7 +139,7 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
         from matplotlib.figure import Figure
 
         rcParams["font.family"], missing = families({*title, *"".join(texts)})
-        # An SVG only names its fonts, and whoever looks at it may have them.
+        # An SVG only names its fonts, and the viewer's machine may have them.
         note = _note(path, missing) if missing and kind == "png" else None
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         yield Page(figure, title, note)

@@ -1,7 +1,7 @@
-"""How a long job goes: told to a `Watcher`, drawn on a terminal, in a notebook, as lines or as JSON.
+"""Progress of a long job: reported to a `Watcher`, which shows it on a terminal, in a notebook, as lines or as JSON.
 
-Every long job of the package (embed, index, train, evaluate, probe) takes a ``watcher`` and tells it the stages it goes
-through, the share that is done, and figures such as tokens and loss. What becomes of that is the watcher's affair.
+Every long job of the package (embed, index, train, evaluate, probe) takes a ``watcher`` and reports to it the stages of
+the job, the share that is done, and figures such as tokens and loss. How that is shown is up to the watcher.
 """
 
 from polyseme.progress.opening import PROGRESS, ProgressKind, default_watcher, open_watcher, watching

@@ -11,11 +11,11 @@ from polyseme.progress.watcher import Figure, Watcher
 
 
 class TerminalBar(Watcher):
-    """Draws a bar with figures and the time that is left; it disappears at the end, results and notes stay."""
+    """Draws a bar with figures and the remaining time; it disappears at the end, results and notes stay."""
 
     def __init__(self, stream: TextIO) -> None:
         columns = (
-            TextColumn("{task.description}", markup=False),  # the name of a file may hold brackets
+            TextColumn("{task.description}", markup=False),  # the name of a file may contain brackets
             BarColumn(bar_width=20),
             TaskProgressColumn(),
             TextColumn("{task.fields[figures]}", markup=False),

@@ -1,4 +1,4 @@
-"""Figures and times as people read them."""
+"""Figures and times as readable text."""
 
 import math
 import time
@@ -11,10 +11,10 @@ _EARLIEST_SECONDS = 2.0
 
 
 class Clock:
-    """Says how long the rest of a stage takes, once that can be said.
+    """Estimates how long the rest of a stage takes.
 
-    What begins slowly, or is resumed in the middle, would promise days: the estimate goes by what was done since the
-    stage began, and is not given before a hundredth of that and two seconds have passed.
+    A stage that starts slowly, or is resumed in the middle, would give absurd estimates: only work since the beginning
+    of the stage counts, and there is no estimate before a hundredth of the stage and two seconds have passed.
     """
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class Clock:
         self._first: float | None = None
 
     def seconds(self) -> float:
-        """Since the stage began."""
+        """Seconds since the stage began."""
         return time.monotonic() - self.begun
 
     def left(self, share: float | None) -> float | None:
-        """Seconds to the end of the stage; None where nobody can tell yet."""
+        """Seconds to the end of the stage; None if there is no estimate yet."""
         if share is None:
             return None
         if self._first is None:
@@ -64,7 +64,7 @@ def shown_time(seconds: float) -> str:
 
 
 def _shown(name: str, value: Figure) -> str:
-    """Counts and speeds stand before their name, other figures after it."""
+    """Put the number before the name for counts and speeds, after it for other figures."""
     if isinstance(value, str):
         return f"{name} {value}"
     if isinstance(value, int) or name.endswith("/s"):

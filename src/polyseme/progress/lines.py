@@ -9,7 +9,7 @@ from polyseme.progress.figures import Clock, shown_figures, shown_time
 from polyseme.progress.watcher import Figure, Watcher
 
 SECONDS = 10.0
-"""Between two lines about the same stage."""
+"""Seconds between two lines about the same stage."""
 
 
 class PlainLines(Watcher):
@@ -52,8 +52,8 @@ class PlainLines(Watcher):
 class JsonLines(Watcher):
     """Writes one JSON object per line: ``event`` is begin, step, result, note or end.
 
-    A step comes at most once a second, and the last one of a stage always; ``seconds`` count from the beginning of the
-    stage, and ``seconds_left`` is null until it can be told.
+    A step is written at most once a second, and the last one of a stage always; ``seconds`` count from the beginning of
+    the stage, and ``seconds_left`` is null until there is an estimate.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -10,16 +10,16 @@ from polyseme.progress.figures import Clock, shown_figures, shown_time
 from polyseme.progress.watcher import Figure, Watcher
 
 _DELAY = 1.0
-"""Seconds before a bar appears: short jobs need none."""
+"""Seconds before a bar appears, since short jobs need none."""
 _SECONDS = 0.5
-"""Between two drawings."""
+"""Seconds between two updates of the bar."""
 
 
 class _Display(Protocol):
-    """What IPython gives for something that is displayed and can be changed."""
+    """The interface of IPython's handle of a display that can be updated."""
 
     def update(self, thing: object) -> None:
-        """Show something else in its place."""
+        """Show another object instead."""
 
 
 def in_notebook() -> bool:

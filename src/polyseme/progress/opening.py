@@ -1,4 +1,4 @@
-"""Which watcher shows a job, given where it runs."""
+"""Chooses the watcher of a job: for a terminal, a notebook, a log or a program."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ PROGRESS: tuple[ProgressKind, ...] = get_args(ProgressKind)
 def open_watcher(kind: ProgressKind, stream: TextIO) -> Watcher:
     """A watcher that draws on a stream.
 
-    Of several processes that train one model only the first speaks.
+    If several processes train one model, only the first one prints.
     """
     from polyseme.progress.lines import JsonLines, PlainLines
 
@@ -32,13 +32,13 @@ def open_watcher(kind: ProgressKind, stream: TextIO) -> Watcher:
 
 
 def default_watcher() -> Watcher:
-    """What shows a job that was called from Python without a watcher: a bar in a notebook, elsewhere nothing."""
+    """The watcher of a job that was called from Python without one: a bar in a notebook, elsewhere nothing."""
     return NotebookBar() if in_notebook() else Watcher()
 
 
 @contextlib.contextmanager
 def watching(watcher: Watcher | None) -> Iterator[Watcher]:
-    """The watcher that a job was given, which its owner closes, or else the default one, closed with the job."""
+    """The watcher given to a job, which the caller closes, or else the default one, which is closed with the job."""
     if watcher is not None:
         yield watcher
         return

@@ -1,4 +1,4 @@
-"""Counting tokens for a watcher."""
+"""Counts tokens for a watcher."""
 
 import time
 
@@ -6,11 +6,11 @@ from polyseme.progress.watcher import Figure, Watcher
 
 
 class TokenCounter:
-    """Adds up the tokens of one stage and tells a watcher about them, with their speed.
+    """Counts the tokens of one stage and reports them to a watcher, with their speed.
 
     Args:
-        watcher: Who is told.
-        stage: What begins, such as "embedding news.txt".
+        watcher: The watcher to report to.
+        stage: The name of the stage, such as "embedding news.txt".
     """
 
     def __init__(self, watcher: Watcher, stage: str) -> None:
@@ -20,7 +20,7 @@ class TokenCounter:
         watcher.begin(stage)
 
     def add(self, tokens: int, share: float | None, **figures: Figure) -> None:
-        """So many more tokens are done, and this share of the whole stage."""
+        """Report that this many more tokens are done, and this share of the whole stage."""
         self.tokens += tokens
         speed = self.tokens / max(time.monotonic() - self._begun, 1e-9)
         self._watcher.step(share, {"tokens": self.tokens, "tokens/s": speed, **figures})

@@ -1,4 +1,4 @@
-"""What a job tells about itself, and to whom."""
+"""The interface through which a job reports its progress."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -9,9 +9,9 @@ Figure = int | float | str
 
 
 class Watcher:
-    """Is told how a job goes, and keeps it to itself; subclasses show it.
+    """Receives the progress of a job and shows nothing; subclasses show it.
 
-    Use it as a context manager, so that what is drawn ends with the job.
+    Use it as a context manager, so that the display ends with the job.
     """
 
     def begin(self, stage: str) -> None:
@@ -21,15 +21,15 @@ class Watcher:
         """Some work is done.
 
         Args:
-            share: How much of this stage is done, from 0 to 1; None where nobody can tell.
-            figures: What there is to say, by name; totals of this stage, not differences.
+            share: The share of this stage that is done, from 0 to 1; None if it is not known.
+            figures: Figures by name; totals of this stage, not differences.
         """
 
     def result(self, what: str, figures: Mapping[str, Figure]) -> None:
-        """Something was measured on the way that stays on view, such as a perplexity."""
+        """There is an intermediate result that should stay visible, such as a perplexity."""
 
     def note(self, text: str) -> None:
-        """Something that a person should know."""
+        """There is something that the user should know."""
 
     def close(self) -> None:
         """The job is over."""

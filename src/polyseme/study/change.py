@@ -174,7 +174,7 @@ def _choose(old: Counter[str], new: Counter[str], *, words: Collection[str], lea
     """The words to compare, in lower case, that are in both texts."""
     if words:
         chosen = {word.casefold() for word in words if old[word.casefold()] and new[word.casefold()]}
-        what = "none of the words is in both texts; check their spelling, and how the text is cut into tokens"
+        what = "none of the words is in both texts; check their spelling, and how the text is tokenised"
     else:
         both = old & new  # the lesser count
         often = [word for word, count in both.most_common() if count >= least and any(map(str.isalpha, word))]
@@ -186,7 +186,7 @@ def _choose(old: Counter[str], new: Counter[str], *, words: Collection[str], lea
 
 
 def _needed(corpus: Corpus, totals: dict[str, int], most: int) -> Iterator[tuple[list[str], list[int]]]:
-    """Sentences, and the positions in them of the occurrences to embed: at most so many of each word, spread evenly."""
+    """Sentences and the positions of the occurrences to embed: a limited number per word, spread evenly."""
     seen: defaultdict[str, int] = defaultdict(int)
     for sentence in corpus:
         positions = []

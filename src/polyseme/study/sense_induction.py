@@ -156,7 +156,7 @@ def cluster(points: Vectors, senses: int | None = None) -> tuple[Numbers, float 
 
 
 def _count(points: Vectors) -> int:
-    """How many clusters stand out from chance; 1 if none do."""
+    """The number of clusters that is clearly better than chance; 1 if none is."""
     best, senses = 0.0, 1
     distinct = len(np.unique(points.round(5), axis=0))
     for count in range(2, min(MOST_SENSES, distinct) + 1):
@@ -170,7 +170,7 @@ def _count(points: Vectors) -> int:
 
 
 def _by_chance(points: Vectors, count: int) -> float:
-    """The silhouette that so many clusters hardly reach in a normally distributed cloud of the same spread."""
+    """The silhouette that this many clusters hardly reach in normally distributed points of the same spread."""
     draw = np.random.default_rng(_SEED)
     spread = points.std(axis=0)
     reached = [_k_means(draw.standard_normal(points.shape) * spread, count)[1] for _ in range(_REFERENCES)]

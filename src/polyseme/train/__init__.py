@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    """A package and a function of one name: ``polyseme.train(...)`` beside ``polyseme.train.lm.settings``."""
+    """A package that can be called: ``polyseme.train(...)`` as well as ``polyseme.train.lm.settings``."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         from polyseme.train.lm.run import train

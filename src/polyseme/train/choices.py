@@ -1,6 +1,6 @@
-"""The choices about training that the command line needs before anything heavy is imported."""
+"""The choices for training that the command line needs before heavy modules are imported."""
 
 from typing import Literal
 
 Preset = Literal["tiny", "small", "medium", "original"]
-"""Sizes and settings to begin from."""
+"""The name of a set of sizes and settings to start from."""

@@ -1,4 +1,4 @@
-"""``polyseme demo``: what word vectors that know their context are good for."""
+"""``polyseme demo``: what contextual word vectors can be used for."""
 
 import csv
 import os
@@ -15,18 +15,18 @@ from polyseme.errors import OutputError
 if TYPE_CHECKING:
     from polyseme import Embedder
 
-_KNOWN = 20_000  # words that an unknown one is compared with
+_KNOWN = 20_000  # number of words that an unknown word is compared with
 _NO_BRACKETS = str.maketrans("", "", "[]")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown of a bundled model."""
+    """What the demo shows of a bundled model."""
 
     sentences: str
-    """A table beside this file: a word, its sense, and a sentence with the word in brackets."""
+    """A table next to this file: a word, its sense, and a sentence with the word in brackets."""
     unknown: Sequence[str]
-    """Words that the model has not read."""
+    """Words that are not in the model's training text."""
     query: str
     gaps: Sequence[str]
 
@@ -60,7 +60,7 @@ def demo(
     from polyseme.formats.detect import bundled_names
     from polyseme.index.vectors import faiss
 
-    plots.check_path("play.png")  # or say now that something is not installed
+    plots.check_path("play.png")  # raises an error now if something is not installed
     faiss()
     if output.exists():
         raise OutputError(f"{output}: exists already; give another folder with -o, or remove it")
@@ -70,7 +70,7 @@ def demo(
 
 
 def sentences(shown: Shown) -> list[dict[str, str]]:
-    """The rows of its table: word, sense, sentence."""
+    """The rows of the table: word, sense, sentence."""
     with (Path(__file__).parent / shown.sentences).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
@@ -93,7 +93,7 @@ def _show(name: str, shown: Shown, output: Path) -> None:
 
 
 def _run(*arguments: str) -> None:
-    """Run a command as a person would, and show it."""
+    """Print a command and run it."""
     from polyseme.cli.main import app
 
     typer.echo(f"\n$ polyseme {' '.join(f'{one!r}' if '[' in one else one for one in arguments)}")
@@ -122,7 +122,7 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: P
         pairs = [np.outer(is_of[one], is_of[two]) & ~np.eye(len(places), dtype=bool) for two in kinds]
         cells = [f"{cosines[0][pair].mean():.2f}  {cosines[-1][pair].mean():.2f}" for pair in pairs]
         typer.echo(padded(one, 12) + "".join(padded(cell, 14) for cell in cells).rstrip())
-    # Where no font has the characters, a browser's fonts do.
+    # If no installed font has the characters, a browser's fonts may.
     picture = output / (f"{word}.svg" if families(set(word))[1] else f"{word}.png")
     note = plots.occurrence_map(
         picture,
@@ -137,7 +137,7 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: P
 
 
 def _unknown_words(embedder: "Embedder", words: Sequence[str]) -> None:
-    """Show which known words the characters of an unknown one make it like."""
+    """Show the known words that are most similar to an unknown one, which the model reads by its characters."""
     import numpy as np
 
     from polyseme.index.vectors import unit

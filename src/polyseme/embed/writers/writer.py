@@ -169,7 +169,7 @@ class VectorWriter:
                 # There will be no room when the caller leaves, either; and records after a gap must not follow.
                 self._buffer, self._closed = [], True
                 raise self._failed(error) from error
-            # No call stands between these: an interrupt comes before all of them or after.
+            # There is no call between these: an interrupt comes before all of them or after.
             self._parts, self._buffer, self._buffered_bytes = [*self._parts, part], [], 0
         self._stored_at = time.monotonic()
 

@@ -5,10 +5,11 @@ from typing import NoReturn
 
 import numpy as np
 
+from polyseme.arrays import Vectors
 from polyseme.errors import FormatError
 from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import GrowingTable, Header
-from polyseme.models.static import Vectors, WordVectors
+from polyseme.models.static import WordVectors
 
 _LONGEST_WORD = 1 << 16
 _WRONG = "the header's numbers are wrong or the file is damaged; fetch it again"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from polyseme.arrays import Vectors
 from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import whole_folder
 from polyseme.formats.files import Files
-from polyseme.models.static import Vectors, WordVectors
+from polyseme.models.static import WordVectors
 
 KIND = "polyseme word vectors"
 CONFIG, MATRIX, WORDS = "config.json", "vectors.npy", "words.txt"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyseme.arrays import Vectors
 from polyseme.errors import FormatError
-from polyseme.models.static import Vectors, WordVectors
+from polyseme.models.static import WordVectors
 
 # With a larger share of words that are not UTF-8, the file is in another encoding or damaged.
 _MOST_REPAIRED = 0.3

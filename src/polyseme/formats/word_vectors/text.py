@@ -7,10 +7,11 @@ from typing import NoReturn
 
 import numpy as np
 
+from polyseme.arrays import Vectors
 from polyseme.errors import FormatError
 from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import GrowingTable, Header
-from polyseme.models.static import Vectors, WordVectors
+from polyseme.models.static import WordVectors
 
 _LONGEST_LINE = 1 << 26
 _SAMPLED_LINES = 1000

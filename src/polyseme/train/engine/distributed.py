@@ -26,11 +26,11 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes files and speaks."""
+        """Whether this process writes files and prints."""
         return self.rank == 0
 
     def wait(self) -> None:
-        """Go on when all processes have come here."""
+        """Wait until all processes have reached this point."""
         if self.size > 1:
             dist.barrier()
 
@@ -46,7 +46,7 @@ class World:
         """Sum all gradients over the processes, in place; gives the rows of all."""
         if self.size == 1:
             return rows
-        if dense:  # none where only the rows of a sampled softmax learn
+        if dense:  # none if only the rows of a sampled softmax are trained
             flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in dense])
             dist.all_reduce(flat)
             for parameter, part in zip(dense, flat.split([p.numel() for p in dense]), strict=True):

@@ -131,7 +131,7 @@ class Job(ABC, Generic[Batch]):
         """Bring what the output folder says about the run (its card) up to date."""
 
     def state(self) -> State:
-        """What is to be kept in a checkpoint beside network and optimiser."""
+        """What a checkpoint must contain in addition to the network and the optimiser."""
         return {}
 
     def restore(self, state: State, world: World) -> None:

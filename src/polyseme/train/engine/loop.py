@@ -22,7 +22,7 @@ from polyseme.train.engine.update import NotFinite, Updater
 RECORD_EVERY = 20
 """Updates that make one training record."""
 DIVERGED = 1.0
-"""The smoothed loss may rise so much above its lowest value, in nats."""
+"""The smoothed loss may rise this much above its lowest value, in nats."""
 _SMOOTHING = 0.98
 _MOST_SETBACKS = 8
 _EVALUATION_SHARE = 0.1  # of a time budget that evaluations on the way may take

@@ -9,7 +9,7 @@ from polyseme.train.engine.settings import RunSettings
 def with_precision(settings: Settings, world: World) -> Settings:
     """The settings with ``auto`` replaced by one number type, the same for every process.
 
-    It is bfloat16 where all of them compute on another device than a CPU or have the kernel for it, otherwise float32:
+    It is bfloat16 if all of them compute on another device than a CPU or have the kernel for it, otherwise float32:
     without the instructions for it, bfloat16 on a CPU is several times slower than float32.
     """
     if settings.precision != "auto":
@@ -19,7 +19,7 @@ def with_precision(settings: Settings, world: World) -> Settings:
 
 
 def without_kernel(settings: RunSettings, world: World) -> str | None:
-    """A line about a number type that has no kernel here; None where it has one or needs none."""
+    """A line about a number type that has no kernel on this machine; None if it has one or needs none."""
     precision = settings.precision
     if precision == "auto" or world.device.type != "cpu":
         return None

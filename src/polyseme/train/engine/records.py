@@ -1,4 +1,4 @@
-"""What a run leaves in figures: metrics.jsonl, learning-curve.png and, where it is installed, TensorBoard's log."""
+"""The figures of a run: metrics.jsonl, learning-curve.png and, if it is installed, TensorBoard's log."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ Records = Sequence[Mapping[str, JSON]]
 
 
 class Log:
-    """Appends records to metrics.jsonl and, where it is installed, to TensorBoard.
+    """Appends records to metrics.jsonl and, if it is installed, to TensorBoard.
 
     Args:
         folder: Where metrics.jsonl and the ``tensorboard`` folder are.
@@ -50,7 +50,7 @@ class Log:
 
 
 def write_records(path: Path, records: Records) -> None:
-    """Write metrics.jsonl anew."""
+    """Write metrics.jsonl from the beginning."""
     write_text(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
@@ -61,7 +61,7 @@ def write_summary(folder: Path, records: Records, curve: Curve) -> None:
 
 
 def draw_curve(path: Path, records: Records, curve: Curve) -> None:
-    """Draw training loss and evaluations over updates, where matplotlib is there to do it."""
+    """Draw training loss and evaluations over updates, if matplotlib is installed."""
     training = [record for record in records if record["kind"] == "training"]
     heldout = [record for record in records if record["kind"] == "heldout"]
     if not find_spec("matplotlib") or not (training or heldout):

@@ -30,7 +30,7 @@ class RowGradient:
 
 
 def sum_gradients(gradients: Sequence[RowGradient]) -> RowGradient | None:
-    """The sum of the gradients of several batches; None where there is none."""
+    """The sum of the gradients of several batches; None if there is none."""
     if len(gradients) < 2:
         return gradients[0] if gradients else None
     rows, where = torch.unique(torch.cat([one.rows for one in gradients]), return_inverse=True)

@@ -34,6 +34,8 @@ class Outcome:
     score: float | None
     """The best evaluation."""
     score_name: str
+    signal: int | None = None
+    """The number of the signal that interrupted it."""
 
     def to_dict(self) -> dict[str, JSON]:
         """As plain values."""
@@ -49,7 +51,7 @@ def check_output(output: Path, kind: str, *, resume: bool) -> None:
     """
     if os.environ.get("RANK", "0") != "0":  # the first process speaks for all
         return
-    if not output.name:  # "." or "/": there is no name to put a work folder beside
+    if not output.name:  # "." or "/": there is no name for a work folder next to it
         raise InputError(f"{output}: exists already; give the name of a new folder, or with --resume that of the run")
     folder = work_path(output, SUFFIX)
     if resume:
@@ -154,4 +156,5 @@ def _train(
         finished = trainer.run(resume=resume)
     if everyone.first:
         trainer.describe()
-    return Outcome(job.output, finished, trainer.progress.update, trainer.progress.best, job.score_name)
+    p = trainer.progress
+    return Outcome(job.output, finished, p.update, p.best, job.score_name, interrupted.signal)

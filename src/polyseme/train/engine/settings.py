@@ -1,4 +1,4 @@
-"""Settings that every training run has, each described once, beside its field.
+"""Settings that every training run has, each described once, next to its field.
 
 The command line, its help and the checks of values all come from these fields. Nothing here needs torch.
 """
@@ -44,7 +44,7 @@ class RunSettings(BaseModel):
         None, description="Time for everything, such as 90m; the learning rate decays over it."
     )
     updates: Count | None = Field(None, description="Updates, at most.")
-    patience: Count = Field(3, description="Stop after so many evaluations without a better one.")
+    patience: Count = Field(3, description="Stop after this many evaluations without a better one.")
     evaluate_every: Count | None = Field(
         None, description="Updates between evaluations; otherwise every epoch, and every tenth of a time budget."
     )

@@ -1,4 +1,4 @@
-"""Batches of training text: by sentences of like length, or by rows of running text."""
+"""Batches of training text: sentences of similar length, or rows of running text."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from polyseme.train.lm.settings import LmSettings
 from polyseme.train.lm.text_store import TextPart, pieces
 
 WINDOW_BATCHES = 64
-"""Sentences are sorted by length within so many batches of shuffled text."""
+"""Sentences are sorted by length within this many batches of shuffled text."""
 
 Types = NDArray[np.int32]
 
@@ -30,13 +30,13 @@ class SentenceBatch:
 
 @dataclass(frozen=True)
 class RowBatch:
-    """A stretch of each row for the forward direction, and another for the backward one.
+    """A segment of each row for the forward direction, and another one for the backward direction.
 
-    Each direction has come to its stretch by reading its row from that direction's own beginning.
+    The forward direction reads a row from its start, the backward direction from its end, so the segments differ.
     """
 
     slot: int
-    """Which rows these are; state is carried from one batch of a slot to its next."""
+    """The number of this set of rows; state is carried from one batch of a slot to the next."""
     ahead: Types
     """(R, T) in reading order."""
     ahead_next: Types
@@ -51,9 +51,9 @@ Batch = SentenceBatch | RowBatch
 
 
 class Batches(ABC):
-    """The batches of an epoch in an order that depends on the seed and the epoch alone.
+    """The batches of an epoch, in an order that depends only on the seed and the epoch.
 
-    An update takes a group of batches, ``processes * accumulate`` of them; each process computes its own.
+    An update takes a group of ``processes * accumulate`` batches; each process computes its own.
     """
 
     def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
@@ -63,7 +63,7 @@ class Batches(ABC):
 
     @abstractmethod
     def groups(self, epoch: int, start: int) -> Iterator[Group["BatchPlace"]]:
-        """Each group from number ``start`` on."""
+        """Yield the groups from number ``start`` on."""
 
     @abstractmethod
     def read(self, place: "BatchPlace") -> Batch:
@@ -72,15 +72,15 @@ class Batches(ABC):
 
 @dataclass(frozen=True)
 class BatchPlace:
-    """Where a batch lies; reading it is left to the process that computes it."""
+    """The position of a batch in the text; the process that computes the batch reads it."""
 
     numbers: NDArray[np.int64]
-    """Which sentences; or the slot and the step of rows."""
+    """The numbers of the sentences; or the slot and the step of the rows."""
     epoch: int
 
 
 class SentenceBatches(Batches):
-    """Shuffled sentences, each alone, as embedding runs them."""
+    """Shuffled sentences, each without context, as in embedding."""
 
     def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
         super().__init__(pieces(part, settings.max_sentence), settings, group)
@@ -103,20 +103,20 @@ class SentenceBatches(Batches):
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         generator = np.random.default_rng([self.settings.seed, epoch])
         count = len(self.part.starts) - 1
-        # The smallest type there is for it: this and where each sentence begins is all that a long text keeps here.
+        # The smallest integer type: only this and the start of each sentence are in memory for a long text.
         order = np.arange(count, dtype=np.min_scalar_type(count))
         generator.shuffle(order)
         for first, last in pairwise(self._windows(order)):
             yield from self._window(order[first:last].astype(np.int64), generator)
 
     def _lengths(self, numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Tokens of some sentences, markers included."""
+        """The number of tokens of some sentences, markers included."""
         lengths: NDArray[np.int64] = self.part.starts[1:][numbers]
         lengths -= self.part.starts[:-1][numbers]
         return lengths
 
     def _windows(self, order: NDArray[np.integer]) -> list[int]:
-        """Where an epoch is cut into windows of about so many tokens."""
+        """The boundaries of the windows of an epoch, which have about the same number of tokens."""
         window = self._lengths(order)
         np.cumsum(window, out=window)
         window //= WINDOW_BATCHES * self.settings.batch_tokens
@@ -136,10 +136,10 @@ class SentenceBatches(Batches):
 
 
 class RowBatches(Batches):
-    """Running text in rows that go on from batch to batch.
+    """Running text in rows that continue from batch to batch.
 
-    The text is a ring that begins somewhere else in each epoch and is cut into rows of one length. The forward
-    direction reads a row from its start, the backward one from its end, so that both carry state the way they read.
+    The text is a ring that begins at a different position in each epoch and is divided into rows of equal length. The
+    forward direction reads a row from its start, the backward one from its end, and both carry state as they read.
     """
 
     def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
@@ -148,7 +148,7 @@ class RowBatches(Batches):
         self.rows = max(1, min(settings.rows, tokens // (group * settings.steps_a_row)))
         self.length = tokens // (self.rows * group)
         if self.length < 2:
-            raise InputError(f"a corpus of {tokens} tokens cannot be cut into {group} rows; use layout sentences")
+            raise InputError(f"a corpus of {tokens} tokens cannot be divided into {group} rows; use layout sentences")
         self.steps = -(-self.length // settings.steps_a_row)
 
     def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
@@ -174,5 +174,5 @@ class RowBatches(Batches):
 
 
 def open_batches(part: TextPart, settings: LmSettings, group: int) -> Batches:
-    """The batches of the layout that is set."""
+    """The batches of the layout in the settings."""
     return (SentenceBatches if settings.layout == "sentences" else RowBatches)(part, settings, group)

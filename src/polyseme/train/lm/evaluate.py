@@ -1,4 +1,4 @@
-"""Perplexity that says what it is: of the full softmax, of each direction, with and without unknown words."""
+"""Perplexity of the full softmax, of each direction, with and without unknown words."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from polyseme.train.engine.distributed import World
 from polyseme.train.lm.text_store import BEGIN, END, TextPart, TextStore, evenly
 
 LONGEST = 4096
-"""Longer sentences are measured in pieces of so many tokens, to bound memory."""
+"""Longer sentences are measured in pieces of this many tokens, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Perplexity:
     backward: float
     average: float
     forward_known: float
-    """Without the predictions of <UNK>."""
+    """The average without the predictions of <UNK>."""
     backward_known: float
     average_known: float
     tokens: int
     """Without markers."""
     unknown_share: float
-    """Tokens that are not in the vocabulary."""
+    """The share of tokens that are not in the vocabulary."""
 
     def to_dict(self) -> dict[str, JSON]:
         """As plain values."""
@@ -49,7 +49,7 @@ class Perplexity:
 
 
 class _Tally:
-    """Sums over batches, a column for each direction."""
+    """Sums over batches, one column per direction."""
 
     def __init__(self, bilm: BiLM, unknown: int) -> None:
         assert bilm.softmax is not None
@@ -59,13 +59,13 @@ class _Tally:
 
     @torch.inference_mode()
     def add(self, ids: Tensor, where: NDArray[np.int64], outputs: NDArray[np.int64], lengths: Sequence[int]) -> None:
-        """Count sentences.
+        """Add the losses of a batch of sentences.
 
         Args:
-            ids: (U, W) what is read of distinct words.
-            where: (N,) the row of each token, sentence after sentence, markers included.
+            ids: (U, W) the ids of distinct words.
+            where: (N,) the row of each token in ``ids``, sentence after sentence, markers included.
             outputs: (N,) the output word of each token.
-            lengths: Of the sentences.
+            lengths: The lengths of the sentences.
         """
         packing = Packing.of(lengths, ids.device)
         vectors = self._bilm.encode_words(ids)[torch.from_numpy(where).to(ids.device)]
@@ -112,7 +112,7 @@ def _exp(number: float) -> float:
 def evaluate_heldout(
     bilm: BiLM, store: TextStore, part: TextPart, *, tokens: int, batch_tokens: int, world: World | None = None
 ) -> Perplexity:
-    """Measure sentences spread evenly over a part of the text, about so many tokens; each process its share."""
+    """Measure about this many tokens, in sentences spread evenly over a part; each process measures its share."""
     world = world or World()
     tally = _Tally(bilm, store.vocabulary.unknown)
     numbers = sorted(evenly(part, tokens), key=lambda number: (part.starts[number] - part.starts[number + 1], number))
@@ -133,7 +133,7 @@ def evaluate_heldout(
         ids = torch.from_numpy(store.characters[distinct].astype(np.int64)).to(world.device)
         outputs = store.outputs[flat]
         tally.add(ids, where, outputs, [len(one) for one in types])
-        # Not two markers a row: a long sentence comes in pieces, of which most have fewer.
+        # Not two markers per row: a long sentence is in pieces, most of which have fewer.
         inner = (flat != BEGIN) & (flat != END)
         words += int(inner.sum())
         unknown += int((outputs[inner] == store.vocabulary.unknown).sum())
@@ -148,8 +148,8 @@ def evaluate(
     Args:
         model: A model with a softmax and its vocabulary.
         sentences: Lists of tokens; those longer than `LONGEST` are measured in pieces.
-        device: Where to compute.
-        batch_tokens: Tokens of a batch.
+        device: The device to compute on.
+        batch_tokens: Number of tokens per batch.
 
     Example:
         >>> from polyseme.formats.detect import open_model
@@ -158,7 +158,7 @@ def evaluate(
     """
     _, vocabulary = model.output_layer(
         consequence="it has no perplexity",
-        advice="give the file that holds it, or train one with polyseme train --from",
+        advice="give the file that contains it, or train one with polyseme train --from",
     )
     bilm = model.to(device).bilm
     begin, end = vocabulary.lookup([BEGIN_SENTENCE, END_SENTENCE])

@@ -1,4 +1,4 @@
-"""The model that training begins with: random weights, or those of any model that can be loaded."""
+"""Makes the model that training starts with: random weights, or those of any model that can be loaded."""
 
 import torch
 
@@ -19,13 +19,13 @@ from polyseme.train.lm.settings import LmSettings
 def fresh_model(
     settings: LmSettings, indexer: Indexer, vocabulary: Vocabulary, *, cutoffs: tuple[int, ...] = ()
 ) -> Model:
-    """A model of random weights; the same for the same seed.
+    """A model with random weights; the same for the same seed.
 
     Args:
-        settings: The run's.
-        indexer: What gives words their ids.
+        settings: The settings of the run.
+        indexer: Turns words into ids.
         vocabulary: Words to predict.
-        cutoffs: Where the clusters of an adaptive softmax begin; none for a full one.
+        cutoffs: The first word of each cluster of an adaptive softmax; empty for a full one.
     """
     unicode = isinstance(indexer, UnicodeCharacters)
     config = BiLMConfig(
@@ -45,7 +45,7 @@ def fresh_model(
     )
     torch.manual_seed(settings.seed)
     bilm = BiLM.from_config(config)
-    if not unicode:  # no byte has id 0, and HDF5 files do not have its row
+    if not unicode:  # no byte has id 0, and HDF5 files do not have this row
         bilm.state_dict()["token_encoder.characters.embedding.weight"][0] = 0
     return Model(config, bilm, indexer, vocabulary)
 
@@ -62,7 +62,7 @@ def _encoder_config(settings: LmSettings) -> LstmEncoderConfig | GruEncoderConfi
 
 
 def continued_model(start: Model, vocabulary: Vocabulary, *, cutoffs: tuple[int, ...] = (), seed: int) -> Model:
-    """A model with the weights of another one, and a new softmax where that has none for this vocabulary."""
+    """A model with the weights of another one, and a new softmax if that has none for this vocabulary."""
     torch.manual_seed(seed)
     if start.bilm.softmax is not None and start.vocabulary is vocabulary:
         config = start.bilm_config.model_copy(update={"source": "polyseme", "source_options": None})
@@ -87,7 +87,7 @@ def continued_model(start: Model, vocabulary: Vocabulary, *, cutoffs: tuple[int,
 
 
 def set_trained(bilm: BiLM, freeze: str) -> None:
-    """Let all weights learn except those that are to stay as they are."""
+    """Set which weights are trained: all except those that ``freeze`` names."""
     bilm.requires_grad_(True)
     if freeze == "nothing":
         return

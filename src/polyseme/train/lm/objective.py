@@ -22,13 +22,13 @@ LayerState: TypeAlias = Any
 
 
 class Objective:
-    """The forward and the backward language model's loss over batches of a text.
+    """The loss of the forward and the backward language model for batches of a text.
 
     Args:
         bilm: The network, with its softmax.
         store: The text.
-        dropout: On token vectors and on the top layer.
-        device: Where to compute.
+        dropout: Dropout on token vectors and on the top layer.
+        device: The device to compute on.
     """
 
     def __init__(self, bilm: BiLM, store: TextStore, *, dropout: float, device: torch.device) -> None:
@@ -42,7 +42,7 @@ class Objective:
         """The state of each layer's two directions after the last batch of each slot."""
 
     def __call__(self, batch: Batch, negatives: Negatives | None) -> BatchLoss:
-        """The loss of one batch; against the negatives where there are any, else over the whole vocabulary."""
+        """The loss of one batch; sampled if there are negatives, else over the whole vocabulary."""
         states, targets = self._sentences(batch) if isinstance(batch, SentenceBatch) else self._rows(batch)
         states = nn.functional.dropout(states, self.dropout)
         if negatives is None:
@@ -56,11 +56,11 @@ class Objective:
         return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias)
 
     def forget(self) -> None:
-        """Begin rows anew."""
+        """Forget the state of all rows."""
         self.carried = {}
 
     def _encode(self, *parts: NDArray[np.int32]) -> list[Tensor]:
-        """Token vectors (n, P) of each part's types (n,), every distinct word computed once for all parts."""
+        """Token vectors (n, P) of the types (n,) of each part; every distinct word is computed once for all parts."""
         distinct, where = np.unique(np.concatenate(parts), return_inverse=True)
         characters = torch.from_numpy(self.store.characters[distinct].astype(np.int64)).to(self.device)
         vectors = self.bilm.encode_words(characters)  # (U, P)
@@ -72,7 +72,7 @@ class Objective:
         return torch.from_numpy(self.store.outputs[types]).to(self.device)
 
     def _sentences(self, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
-        """States (n, P) of both directions and the word that each predicts."""
+        """States (n, P) of both directions and the word that each state predicts."""
         packing = Packing.of(batch.lengths, self.device)
         order = packing.flat_of_packed.cpu().numpy()
         (packed,) = self._encode(batch.types[order])
@@ -92,7 +92,7 @@ class Objective:
         return states, self._outputs(np.concatenate([batch.types[ahead + 1], batch.types[back - 1]]))
 
     def _rows(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
-        """As `_sentences`; state comes in from the slot's last batch, and gradients stop there."""
+        """Like `_sentences`, but starts from the state after the slot's last batch, where gradients stop."""
         encoder = self.bilm.encoder
         assert isinstance(encoder, LstmEncoder | GruEncoder)
         sizes = (batch.ahead.shape[0],) * batch.ahead.shape[1]
@@ -106,7 +106,7 @@ class Objective:
             ahead_rows, back_rows = outputs
             after.append(tuple(_cut(final) for final in finals))
         self.carried[batch.slot] = after
-        # Nothing is predicted across the border of two sentences.
+        # Nothing is predicted across the boundary of two sentences.
         ahead = np.flatnonzero(batch.ahead.T.ravel() != END)
         back = np.flatnonzero(batch.back.T.ravel() != BEGIN)
         states = torch.cat([ahead_rows[torch.from_numpy(ahead)], back_rows[torch.from_numpy(back)]])
@@ -115,5 +115,5 @@ class Objective:
 
 
 def _cut(state: LayerState) -> LayerState:
-    """A layer's state without its graph."""
+    """The state of a layer, detached from its graph."""
     return state.detach() if isinstance(state, Tensor) else tuple(part.detach() for part in state)

@@ -41,7 +41,7 @@ def train(
 
     Args:
         corpus: A file, a folder or "-", or several; plain or gzip. May be left empty with ``resume``.
-        output: The model folder to write. Checkpoints are kept beside it in ``OUTPUT.training`` until the run is done.
+        output: The model folder to write. Checkpoints are kept next to it in ``OUTPUT.training`` until the run is done.
         preset: Where settings come from that are not given.
         heldout: Held-out text; without it a part of the corpus is held out.
         reader: The format of the text, as in `polyseme.text.corpus.Corpus`.

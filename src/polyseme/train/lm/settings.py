@@ -1,4 +1,4 @@
-"""The settings of a biLM's training run, each described once, beside its field.
+"""The settings of a biLM's training run, each described once, next to its field.
 
 The command line, its help and the checks of values all come from these fields. Nothing here needs torch.
 """
@@ -48,7 +48,7 @@ class LmSettings(RunSettings):
     # What a word is made of.
     characters: Alphabet = Field("bytes", description="What the model reads of a word.")
     max_characters: Annotated[int, CharacterEncoderConfig.model_fields["max_characters"]] = Field(
-        50, description="Characters of a word with its two markers; longer words are cut."
+        50, description="Characters of a word, including two markers; longer words are truncated."
     )
     character_dim: Size = Field(16, description="Width of a character vector.")
     filters: Filters = Field(_PUBLISHED_FILTERS, description="Convolutions over characters, width:count each.")
@@ -62,7 +62,7 @@ class LmSettings(RunSettings):
     hidden_dim: Size = Field(1024, description="Cells (gated units of a gated-cnn) of a layer.")
     projection_dim: Size = Field(128, description="Width of a token vector and of each direction.")
     width: Annotated[int, GatedCnnEncoderConfig.model_fields["width"]] = Field(
-        5, description="Tokens one convolution of a gated-cnn sees."
+        5, description="Tokens that one convolution of a gated-cnn covers."
     )
     freeze: Literal["nothing", "tokens", "layers", "encoder"] = Field(
         "nothing",
@@ -77,19 +77,22 @@ class LmSettings(RunSettings):
         description="How words are predicted; auto is full up to 20,000 words or twice the samples, else sampled.",
     )
     samples: Count = Field(8192, description="Negative words of the sampled softmax, shared by a batch.")
-    cutoffs: Numbers = Field((4000, 20_000, 100_000), description="Where the clusters of the adaptive softmax begin.")
+    cutoffs: Numbers = Field(
+        (4000, 20_000, 100_000),
+        description="The ranks of the words at which the clusters of the adaptive softmax begin.",
+    )
 
     # How text is laid out.
     layout: Literal["sentences", "rows"] = Field(
         "sentences",
-        description="Each sentence alone, as embedding does, or rows of running text with carried state.",
+        description="Each sentence on its own, as in embedding, or rows of running text with carried state.",
     )
     batch_tokens: Annotated[int, Field(ge=2)] = Field(2048, description="Tokens of a batch of sentences.")
     max_sentence: Annotated[int, Field(ge=2)] = Field(
-        400, description="Longer sentences are cut into pieces of so many tokens."
+        400, description="Longer sentences are divided into pieces of this many tokens."
     )
     rows: Count = Field(128, description="Rows of running text in a batch.")
-    steps_a_row: Annotated[int, Field(ge=2)] = Field(20, description="Tokens of a row before gradients are cut.")
+    steps_a_row: Annotated[int, Field(ge=2)] = Field(20, description="Tokens of a row over which gradients flow.")
     heldout_tokens: Count = Field(
         20_000, description="Held-out text that is measured, at most; without --heldout also at most 5% of the corpus."
     )
@@ -196,7 +199,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def settings_of(preset: Preset = "small", **given: object) -> LmSettings:
-    """A preset with some settings given otherwise; None stands for not given.
+    """A preset with some settings changed; None means not given.
 
     Raises:
         InputError: A setting is unknown or its value is not possible.

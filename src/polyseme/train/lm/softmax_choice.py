@@ -9,7 +9,7 @@ from polyseme.train.lm.settings import LmSettings
 SoftmaxKind = Literal["full", "sampled", "adaptive"]
 
 FULL_UP_TO = 20_000
-"""A vocabulary of so many words is cheap enough for the full softmax."""
+"""A vocabulary of up to this many words is cheap enough for the full softmax."""
 
 
 def choose_softmax(settings: LmSettings, words: int, start: Model | None) -> SoftmaxKind:
@@ -18,10 +18,10 @@ def choose_softmax(settings: LmSettings, words: int, start: Model | None) -> Sof
     Args:
         settings: The run's.
         words: Words to predict.
-        start: A model with a softmax that is trained further, where there is one.
+        start: A model with a softmax that is trained further, if there is one.
 
     Raises:
-        InputError: What is asked for does not fit the vocabulary or the model.
+        InputError: The chosen softmax does not fit the vocabulary or the model.
     """
     kind = settings.softmax
     if start is not None:

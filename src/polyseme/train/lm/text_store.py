@@ -21,12 +21,12 @@ CHUNK = 1 << 20
 
 
 class WholeRecord(BaseModel):
-    """What ``whole.json`` says about the text beside it, which is complete where this file is."""
+    """The content of ``whole.json``; the text in the same folder is complete if this file exists."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     width: int = Field(ge=1)
-    """Ids of a word."""
+    """Number of ids per word."""
     types: int = Field(ge=2)
     """Distinct words, with the two markers."""
 
@@ -80,7 +80,7 @@ class TextStore:
     characters: NDArray[np.int32]
     """(types, width) what the token encoder reads of each type."""
     outputs: NDArray[np.int64]
-    """(types,) the output word of each type, <UNK>'s where it has none."""
+    """(types,) the output word of each type, that of <UNK> if it has none."""
     vocabulary: Vocabulary
 
     def sizes(self) -> TextSizes:
@@ -163,7 +163,7 @@ def pieces(part: TextPart, longest: int) -> TextPart:
 
 
 def evenly(part: TextPart, tokens: int) -> Iterator[int]:
-    """Sentences spread evenly over a part that have about so many tokens together, or all of them."""
+    """Sentences spread evenly over a part that together have about this many tokens, or all of them."""
     share = min(1.0, tokens / max(1, len(part.types)))
     count = len(part.starts) - 1
     wanted = max(1, round(count * share))
