@@ -22,7 +22,7 @@ BATCH = 64
 
 
 class AllenNlp:
-    """One model and the orders it answers."""
+    """One model and the commands it answers."""
 
     def load(self, model: str) -> dict[str, Any]:
         """Read weights."""
@@ -54,7 +54,7 @@ class AllenNlp:
         return {"seconds": time.perf_counter() - start, "tokens": tokens}
 
     def vectors(self, path: str, count: int, output: str) -> None:
-        """Save all layers of the first sentences (L, N, D), each batch from a fresh state."""
+        """Save all layers of the first sentences (L, N, D), each batch without earlier state."""
         arrays: list[np.ndarray] = []
         for sentence in _read(path)[:count]:
             self.bilm._elmo_lstm.reset_states()

@@ -15,7 +15,7 @@ PARTS = ("compare", "transformer", "training")
 
 
 def main() -> None:
-    """Measure what is asked for and show it."""
+    """Measure what the arguments select and print it."""
     parser = argparse.ArgumentParser(description="Compare the speed of polyseme with that of its peers.")
     parser.add_argument("--peer", default=str(ROOT / ".venv-allennlp/bin/python"), help="AllenNLP's interpreter")
     parser.add_argument("--quick", action="store_true", help="few sentences and one round: to see that it runs")

@@ -14,7 +14,7 @@ THEIRS, OURS, INK = "#b5b9bf", ("#8fb8de", "#3d86c6", "#0b4f8a"), "#22272e"
 
 
 def draw(results: dict[str, Any]) -> None:
-    """Write docs/throughput.png: tokens a second, one panel a size."""
+    """Write docs/throughput.png: tokens per second, with one panel per model size."""
     sizes = [name for name in SIZES if name in results]
     plt.switch_backend("Agg")  # no window
     figure, panels = plt.subplots(1, len(sizes), figsize=(5 * len(sizes), 2.7), squeeze=False)

@@ -1,6 +1,6 @@
 """Runs AllenNLP and polyseme in turn on the same weights and sentences.
 
-docs/benchmarks.md tells what is inside the clock.
+docs/benchmarks.md says what is timed.
 """
 
 import os
@@ -66,7 +66,7 @@ def compare(model: Path, text: Path, rounds: int, peer: str) -> Figures:
                     given = {"order": order} if worker is theirs else {}
                     done = worker("run", path=str(text), **given)
                     figures["tokens"] = done["tokens"]
-                    # Ours are run in input order both times: they stand beside the AllenNLP run they follow.
+                    # Ours are run in input order both times, and are compared with the AllenNLP run before them.
                     figures[name]["speed"][order].append(done["tokens"] / done["seconds"])
                 shown = ", ".join(f"{name} {figures[name]['speed'][order][-1]:,.0f}" for name in workers)
                 say(f"  round {number + 1}, AllenNLP {order}: {shown} tokens/s")
@@ -84,7 +84,7 @@ def compare(model: Path, text: Path, rounds: int, peer: str) -> Figures:
 
 
 def growth(name: str, model: Path, longest: int) -> Figures:
-    """Speed and peak memory of each precision for texts of growing length, each in a process of its own."""
+    """Speed and peak memory of each precision for texts of increasing length, each in its own process."""
     result: Figures = {}
     lengths = [length for length in (1_000, 10_000, 100_000, 1_000_000) if length <= longest]
     for precision in PRECISIONS:
@@ -102,7 +102,7 @@ def growth(name: str, model: Path, longest: int) -> Figures:
 
 
 def cosines(arrays: np.ndarray, reference: np.ndarray) -> list[dict[str, float]]:
-    """The lowest and the mean cosine of a token's vectors (L, N, D) to the reference's, of each layer."""
+    """The lowest and the mean cosine between vectors (L, N, D) and reference vectors, per layer."""
     arrays, reference = arrays.astype(np.float64), reference.astype(np.float64)
     norms = np.linalg.norm(arrays, axis=2) * np.linalg.norm(reference, axis=2)
     cosine = (arrays * reference).sum(axis=2) / norms  # (L, N)
@@ -110,7 +110,7 @@ def cosines(arrays: np.ndarray, reference: np.ndarray) -> list[dict[str, float]]
 
 
 def machine() -> Figures:
-    """What it ran on."""
+    """The machine of the measurement."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     facts = {line.split(":")[0].strip(): line.split(":", 1)[1].strip() for line in lines if ":" in line}
     flags = facts.get("flags", "").split()

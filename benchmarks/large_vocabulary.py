@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.large_vocabulary [--words 800000] [--dim 128]
 
-Each way runs in a process of its own, so that its peak memory is its own. What is measured is the output layer with its
-optimiser, on random states of as many tokens as a batch has; the network below it is the same for all three.
+Each softmax runs in a process of its own, so that its peak memory can be measured. The measurement is of the output
+layer with its optimiser, on random states for one batch of tokens; the network below it is the same for all three.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def measure(way: str, words: int, dim: int, tokens: int, steps: int) -> dict[str
     times = []
     for _ in range(steps):
         states = torch.randn(tokens, dim, requires_grad=True)
-        # Words as text has them: log-uniform over the ranks.
+        # Words distributed as in text: log-uniform over the ranks.
         targets = torch.from_numpy(np.exp(generator.random(tokens) * np.log(words)).astype(np.int64) - 1).clamp(min=0)
         begun = time.perf_counter()
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -63,7 +63,7 @@ def measure(way: str, words: int, dim: int, tokens: int, steps: int) -> dict[str
 
 
 def main() -> None:
-    """Run each way in its own process and print a table."""
+    """Run each softmax in its own process and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=800_000)
     parser.add_argument("--dim", type=int, default=128)

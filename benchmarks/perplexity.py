@@ -2,8 +2,9 @@
 
 Run: python -m benchmarks.perplexity [--minutes 30] [--only polyseme|straightforward] [-- SETTINGS OF polyseme train]
 
-Both train on the same sentences with the same vocabulary. The last twentieth of the training text picks the best model;
-what is reported is the validation text, which neither has seen, with a full softmax, each sentence alone.
+Both train on the same sentences with the same vocabulary. The last twentieth of the training text selects the best
+model; the reported perplexity is that of the validation text, which neither has seen, with a full softmax, each
+sentence on its own.
 """
 
 import argparse
@@ -26,7 +27,7 @@ MIN_COUNT = 2
 
 
 def main() -> None:
-    """Train what is asked for, one after the other, and keep the figures."""
+    """Run the selected trainers, one after the other, and store the figures."""
     parser = argparse.ArgumentParser(description="Compare held-out perplexity after the same time.")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--only", choices=("polyseme", "straightforward"))
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 def _texts() -> tuple[Path, Path, Path]:
-    """Training text, the text that picks the best model, and the one that is measured."""
+    """The training text, the text that selects the best model, and the text that is measured."""
     paths = CACHE / "wikitext-train.txt", CACHE / "wikitext-pick.txt", CACHE / "wikitext-valid.txt"
     if not all(path.exists() for path in paths):
         CACHE.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a search over all occurrences should find: plain products of float32 vectors."""
+"""The exact result of a search over all occurrences, by plain products of float32 vectors."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from polyseme.index.vectors import unit
 K = 10
 BLOCK = 1 << 16  # rows that are compared at once
 TIE = 1e-5
-"""What the same sentence's vectors may differ by from batch to batch: two copies of a sentence are equally near."""
+"""How much vectors of the same sentence may differ between batches; two copies of a sentence are equally near."""
 
 
 class Query(NamedTuple):
@@ -26,11 +26,11 @@ class Query(NamedTuple):
 
 
 class Known(Embedder):
-    """An embedder that has its vectors beforehand, so that what else takes time can be measured.
+    """An embedder that returns stored vectors, so that everything else can be timed.
 
     Args:
-        like: The embedder that made them.
-        sentences: Of which each has its vectors.
+        like: The embedder that computed the vectors.
+        sentences: The sentences whose vectors are stored.
         rows: (tokens, D) the vectors of all tokens, one sentence after the other.
     """
 
@@ -44,23 +44,23 @@ class Known(Embedder):
             start += len(sentence)
 
     def row(self, sentence: Sequence[str], position: int) -> int:
-        """Where a word's vector is."""
+        """The row of the vector of a word."""
         return self._starts[tuple(sentence)] + position
 
     def stream(self, sentences: Iterable[Sequence[str]], *, layers: LayerChoice = "all") -> Iterator[Vectors]:
-        """The known vectors of sentences, whatever the layers."""
+        """The stored vectors of sentences, whatever the layers."""
         for sentence in sentences:
             start = self.row(sentence, 0)
             yield self.rows[start : start + len(sentence)]
 
 
 class Truth:
-    """How near the ten nearest of each query really are.
+    """The true similarities of the ten nearest occurrences of each query.
 
     Args:
         known: Has the vectors of the sentences.
-        sentences: What is searched.
-        queries: What is asked.
+        sentences: The sentences to search.
+        queries: The queries.
         vectors: (queries, D) their unit vectors.
     """
 
@@ -91,6 +91,6 @@ class Truth:
 
 
 def _best(similarities: Vectors) -> Vectors:
-    """The ten greatest along the last axis, or all where there are fewer."""
+    """The ten greatest along the last axis, or all if there are fewer."""
     k = min(K, similarities.shape[-1])
     return np.partition(similarities, -k, axis=-1)[..., -k:] if k else similarities

@@ -1,4 +1,4 @@
-"""The straightforward trainer: what one writes from the paper with torch's own layers.
+"""The straightforward trainer: an implementation of the paper with torch's own layers.
 
 Character convolutions on every token, `nn.LSTM` with ``proj_size`` for each layer and direction, a full softmax, AdamW.
 Rows of running text, so that nothing is padding. Shapes: B rows, T tokens, C characters, F filters,
@@ -58,7 +58,7 @@ class PlainBiLM(nn.Module):
 
 
 class PlainTrainer:
-    """One model in one precision and the orders it answers."""
+    """One model in one precision and the commands it answers."""
 
     def load(
         self, path: str, rows: int, steps: int, precision: str, vocabulary_size: int = 10**9, min_count: int = 1
@@ -76,7 +76,7 @@ class PlainTrainer:
         return {"vocabulary": len(words), "threads": torch.get_num_threads()}
 
     def run(self, updates: int | None = None, seconds: float = math.inf) -> dict[str, float]:
-        """Make so many updates, or as many as there is time for."""
+        """Make this many updates, or as many as there is time for."""
         start, done = time.perf_counter(), 0
         while (updates is None or done < updates) and time.perf_counter() - start < seconds:
             self._update()
@@ -85,7 +85,7 @@ class PlainTrainer:
 
     @torch.no_grad()
     def evaluate(self, path: str) -> dict[str, float]:
-        """Perplexity of each direction over the sentences of a file, each alone; sentences of one length together."""
+        """Perplexity of each direction over the sentences of a file; a batch has sentences of one length."""
         by_length: dict[int, list[list[str]]] = {}
         for sentence in _sentences(path):
             by_length.setdefault(len(sentence), []).append(sentence)

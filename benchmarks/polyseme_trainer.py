@@ -1,4 +1,4 @@
-"""polyseme's training as `polyseme.train` runs it; a watcher holds the run until the next order."""
+"""polyseme's training as `polyseme.train` runs it; a watcher pauses the run until the next command."""
 
 import os
 import tempfile
@@ -17,7 +17,7 @@ from polyseme.train.lm.run import train
 
 
 class Holder(Watcher):
-    """Lets the run make as many updates as are ordered, and no more."""
+    """Lets the run make as many updates as a command asks for, and no more."""
 
     def __init__(self) -> None:
         self.orders: Queue[int] = Queue()
@@ -28,14 +28,14 @@ class Holder(Watcher):
         """Words trained on so far, markers not counted."""
 
     def result(self, what: str, figures: Mapping[str, Figure]) -> None:
-        """The text is read; wait for the first order."""
+        """The text is read; wait for the first command."""
         if what == "text":
             self._epoch_tokens = float(figures["training tokens"])
             self.ended.put(time.perf_counter())
             self._left = self.orders.get()
 
     def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
-        """Count an update, and wait after the last one that was ordered."""
+        """Count an update, and wait after the last one of a command."""
         if "update" not in figures:  # the text is being counted
             return
         self.tokens = float(figures["epoch"]) * self._epoch_tokens
@@ -46,7 +46,7 @@ class Holder(Watcher):
 
 
 class PolysemeTrainer:
-    """One run in one precision and the orders it answers."""
+    """One run in one precision and the commands it answers."""
 
     def __init__(self) -> None:
         self.holder = Holder()
@@ -63,7 +63,7 @@ class PolysemeTrainer:
         return {"threads": torch.get_num_threads()}
 
     def run(self, updates: int) -> dict[str, float]:
-        """Make so many updates."""
+        """Make this many updates."""
         start, tokens = time.perf_counter(), self.holder.tokens
         self.holder.orders.put(updates)
         return {"seconds": self.holder.ended.get() - start, "tokens": self.holder.tokens - tokens}

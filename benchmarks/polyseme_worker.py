@@ -19,7 +19,7 @@ WARM_UP = [["The", "kettle", "is", "on"]]
 
 
 class Polyseme:
-    """One model in one precision and the orders it answers."""
+    """One model in one precision and the commands it answers."""
 
     def load(self, model: str, precision: Precision) -> dict[str, Any]:
         """Read weights."""
@@ -44,7 +44,7 @@ class Polyseme:
         return seconds
 
     def run(self, path: str) -> dict[str, float]:
-        """Embed every sentence of a file with a word cache that is cold, letting each array go as it comes."""
+        """Embed every sentence of a file with an empty word cache, and free each array at once."""
         # A new embedder knows no words; a short call packs its weights before the clock starts.
         self.embedder = Embedder(self.model, precision=self.precision)
         self.embedder.embed(WARM_UP)

@@ -1,6 +1,6 @@
-"""Workers that compute in processes and environments of their own, one order at a time.
+"""Workers that compute in processes and environments of their own, one command at a time.
 
-The parent writes a JSON line and waits for the JSON line that answers it, so that never two workers compute at once.
+The parent writes a JSON line and waits for the JSON line that answers it, so that only one worker computes at a time.
 Nothing here is imported from outside the standard library: it runs in every peer's environment.
 """
 
@@ -28,31 +28,31 @@ def say(text: str = "") -> None:
 
 
 class Results:
-    """The figures of runs in a JSON file, each part kept as soon as it is measured."""
+    """The figures of runs in a JSON file; each part is stored as soon as it is measured."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[str, Any]:
-        """All parts there are."""
+        """All stored parts."""
         return json.loads(self._path.read_text(encoding="utf-8")) if self._path.exists() else {}
 
     def keep(self, part: str, figures: Any) -> None:
-        """Put one part beside the others."""
+        """Add or replace one part."""
         self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps({**self.read(), part: figures}, indent=1) + "\n", encoding="utf-8")
 
 
 class Worker:
-    """A module run as a process that answers orders.
+    """A module run as a process that answers commands.
 
     Args:
         python: The interpreter of its environment.
-        module: What to run; it must call `serve`.
+        module: The module to run; it must call `serve`.
 
     Attributes:
-        seconds: How long its orders took.
-        others: Processor seconds that anything else on the machine took meanwhile.
+        seconds: How long its commands took.
+        others: Processor seconds that other processes on the machine took in that time.
     """
 
     def __init__(self, python: str | Path, module: str) -> None:
@@ -69,7 +69,7 @@ class Worker:
         )
 
     def __call__(self, order: str, /, **options: Any) -> Any:
-        """Have an order carried out and give back its answer."""
+        """Send a command and return the answer."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -99,16 +99,16 @@ class Worker:
 
 
 def share_of_others(workers: Iterable[Worker]) -> float:
-    """The share of the processor's time that other work took while these workers ran; a fair run has next to none."""
+    """The share of processor time that other work took while these workers ran; close to 0 in a fair run."""
     workers = list(workers)
     time_there_was = sum(worker.seconds for worker in workers) * (os.cpu_count() or 1)
     return max(0.0, sum(worker.others for worker in workers) / time_there_was)
 
 
 def serve(orders: Mapping[str, Callable[..., Any]]) -> None:
-    """Carry out orders from standard input until it ends; ``peak_mib`` is one that every worker knows."""
+    """Execute commands from standard input until it ends; every worker knows the command ``peak_mib``."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print must not stand among the answers
+    os.dup2(2, 1)  # what libraries print must not be among the answers
     known = {**orders, "peak_mib": peak_mib}
     for line in sys.stdin:
         order, options = json.loads(line)
@@ -117,7 +117,7 @@ def serve(orders: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def _busy_ticks() -> int:
-    """Time that all processors were not idle, since the machine started."""
+    """Seconds that the processors were busy since the machine started, in total."""
     user, nice, system, _, _, irq, soft_irq, stolen = (
         int(field) for field in Path("/proc/stat").read_text(encoding="utf-8").split(maxsplit=9)[1:9]
     )
@@ -125,7 +125,7 @@ def _busy_ticks() -> int:
 
 
 def peak_mib() -> float:
-    """The most memory this process ever held."""
+    """The peak memory of this process."""
     # Not getrusage: on Linux that begins with what the parent held when it started the process.
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

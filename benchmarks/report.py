@@ -55,7 +55,7 @@ def ratio(size: dict[str, Any], precision: str, order: str) -> float:
 
 
 def speed(size: dict[str, Any], precision: str) -> float:
-    """Tokens a second: the median over all runs."""
+    """Tokens per second: the median over all runs."""
     return float(median(value for values in size[precision]["speed"].values() for value in values))
 
 

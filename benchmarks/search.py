@@ -4,8 +4,8 @@ Run: python -m benchmarks.search MODEL CORPUS... [--tokenize en] [--occurrences 
      [--compression float16 --compression int8 --compression pq] [--work FOLDER]
 
 The first sentences of the corpus are embedded once and indexed in each compression. Queries are words of the sentences
-after them, one a sentence. Recall@10 is held against a plain search over the vectors as they were embedded (float32).
-A first few queries warm everything up; those that are timed are asked once, one at a time.
+after them, one per sentence. Recall@10 is measured against a plain search over the vectors as embedded (float32). The
+first few queries are a warm-up; the timed ones are run once each, one at a time.
 """
 
 import argparse
@@ -42,7 +42,7 @@ WAYS: dict[str, tuple[Words, bool]] = {
     "any word, exact": ("any", True),
     "the same word": ("same", False),
 }
-"""How queries are asked: of which words, and whether every vector is compared."""
+"""The kinds of queries: which words they search, and whether they compare every vector."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Speed:
     """How long queries took, in milliseconds.
 
     Attributes:
-        median: Of all queries.
+        median: The median over all queries.
         slow: Only one in twenty took longer.
         processor: The median of the processor's time, which other work on the machine hardly lengthens.
     """
@@ -60,13 +60,13 @@ class Speed:
     processor: float
 
     def cells(self) -> list[str]:
-        """As a table shows them."""
+        """The times as the cells of a table."""
         return [f"{value:,.1f} ms" for value in (self.median, self.slow, self.processor)]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How good and how quick the answers to one way of asking are.
+    """The quality and speed of one kind of query.
 
     Attributes:
         way: Its name.
@@ -83,7 +83,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Figures:
-    """An index in one compression; sizes in bytes an occurrence, times in seconds."""
+    """An index in one compression; sizes in bytes per occurrence, times in seconds."""
 
     compression: Compression
     vectors: float
@@ -95,7 +95,7 @@ class Figures:
 
 
 def draw(corpus: Corpus, occurrences: int, queries: int) -> tuple[list[list[str]], list[Query]]:
-    """The sentences of the first so many tokens, and a word of each of the sentences after them."""
+    """The sentences with the first ``occurrences`` tokens, and a word of each of the sentences after them."""
     random = np.random.default_rng(SEED)
     indexed: list[list[str]] = []
     asked: list[Query] = []
@@ -151,7 +151,7 @@ def measure(
         compression: How vectors are stored.
         known: Has the vectors of the sentences.
         asking: Has those of the queries' sentences.
-        queries: What is asked, first those that warm up.
+        queries: The queries, first those of the warm-up.
         truth: What the others should find.
     """
     path = folder / compression
@@ -211,7 +211,7 @@ def tables(figures: list[Figures], count: int, embedding: float) -> str:
 def run(
     embedder: Embedder, corpus: Corpus, folder: Path, *, occurrences: int, queries: int, kinds: Sequence[Compression]
 ) -> str:
-    """Build indexes in a folder, query them, and give the tables."""
+    """Build indexes in a folder, query them, and return the tables."""
     sentences, drawn = draw(corpus, occurrences, WARM_UP + queries)
     lines = (json.dumps(sentence, ensure_ascii=False) + "\n" for sentence in sentences)
     (folder / TEXT).write_text("".join(lines), encoding="utf-8")
@@ -260,7 +260,7 @@ def main() -> None:
 def _ask(
     index: OccurrenceIndex, queries: list[Query], words: Words, *, exact: bool
 ) -> tuple[list[list[Occurrence]], Speed]:
-    """The answers to all queries but those that warm up, and how long they took."""
+    """The answers to all queries after the warm-up, and how long they took."""
     answers, times = [], []
     for query in queries:
         begun = time.perf_counter(), time.process_time()

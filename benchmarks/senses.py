@@ -1,14 +1,14 @@
-"""How well each layer of a model tells the senses of a word apart.
+"""Measures how well each layer of a model distinguishes the senses of a word.
 
 Run: python -m benchmarks.senses MODEL [--language en|zh] [--json]
 
 Two sets of sentences were written for this purpose. benchmarks/sense_sentences holds sentences of words in two senses,
-five each, as they come to mind; every two sentences of a word are a pair. benchmarks/sense_pairs holds pairs that are
-hard: many of different senses share other words, and those of the same sense hardly any, so that words in common
-mislead (their share scores 0.31 in English and 0.34 in Chinese), and random weights score below 0.5 as well.
+five each; every two sentences of a word are a pair. benchmarks/sense_pairs holds hard pairs: many pairs of different
+senses share other words, and pairs of the same sense hardly any, so that shared words mislead (the share of common
+words scores 0.31 in English and 0.34 in Chinese), and random weights score below 0.5 as well.
 
-The AUC is the chance that a pair of the same sense is more similar than a pair of different senses; 0.5 is blind, as
-layer 0 is by construction, since it sees the word alone.
+The AUC is the probability that a pair of the same sense is more similar than a pair of different senses; 0.5 is chance,
+which layer 0 gives by construction, since it sees only the word.
 """
 
 import argparse
@@ -58,11 +58,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a layer makes of the pairs.
+    """The figures of one layer.
 
     Attributes:
         layer: Its number, or "mean" of all.
-        auc: Chance that a same-sense pair is more similar than a different-sense pair.
+        auc: Probability that a same-sense pair is more similar than a different-sense pair.
         low: Lower end of the 95% interval of the AUC.
         high: Upper end.
         same: Mean cosine of same-sense pairs.
@@ -78,7 +78,7 @@ class Figures:
 
 
 def language_of(model: str) -> Tokenizer:
-    """The language that a model's name tells."""
+    """The language in a model's name."""
     found = [language for language, name in LANGUAGES.items() if name in model.lower()]
     if len(found) != 1:
         names = " or ".join(map(repr, LANGUAGES.values()))
@@ -87,7 +87,7 @@ def language_of(model: str) -> Tokenizer:
 
 
 def read_sets(language: Tokenizer) -> dict[str, list[Pair]]:
-    """The pairs of both sets, under what there is to say of them."""
+    """The pairs of both sets, by a description of the set."""
     name = f"{LANGUAGES[language]}.tsv"
     return {
         "every two sentences of a word": read_sentences(FOLDER / "sense_sentences" / name, language),
@@ -142,7 +142,7 @@ def auc(scores: Numbers, same: Labels) -> float:
 
 
 def interval(scores: Numbers, same: Labels, words: list[str]) -> tuple[float, float]:
-    """The 95% bootstrap interval of the AUC: words are drawn anew, as many as there are, each with all its pairs."""
+    """The 95% bootstrap interval of the AUC: words are drawn with replacement, each with all its pairs."""
     wins = _wins(scores, same)
     names, member = np.unique(words, return_inverse=True)
     drawn = np.random.default_rng(SEED).multinomial(len(names), np.full(len(names), 1 / len(names)), DRAWS)
@@ -202,7 +202,7 @@ def main() -> None:
 
 
 def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a tab-separated file, and where each stands."""
+    """The lines of a tab-separated file, each with its position."""
     lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     if lines[:1] != [columns]:
         raise FormatError(f"{path}, line 1: got {lines[:1]}, expected the header {columns}, separated by tabs")
@@ -233,7 +233,7 @@ def _occurrence(word: str, text: str, language: Tokenizer, where: str) -> Occurr
 
 
 def _wins(scores: Numbers, same: Labels) -> Numbers:
-    """What each same-sense pair scores against each different-sense pair: 1, a half for a tie, or 0."""
+    """The score of each same-sense pair against each different-sense pair: 1, 0.5 for a tie, or 0."""
     difference = scores[same][:, None] - scores[~same]
     return (np.sign(difference) + 1) / 2
 

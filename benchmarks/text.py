@@ -13,7 +13,7 @@ WIKITEXT = ROOT.parent / "shared/data/wikitext-2-raw/train.raw.gz"
 
 
 def sentences(tokens: int) -> tuple[Path, str]:
-    """A file of at least so many tokens, one tokenised sentence a line, and what text it is."""
+    """A file with at least this many tokens, one tokenised sentence per line, and a description of the text."""
     CACHE.mkdir(exist_ok=True)
     if WIKITEXT.exists():
         name, source = "wikitext-2", "WikiText-2 (raw)"
@@ -34,7 +34,7 @@ def sentences(tokens: int) -> tuple[Path, str]:
 
 
 def first_sentences(count: int) -> Path:
-    """A file of so many sentences."""
+    """A file with this many sentences."""
     text, _ = sentences(60 * count)  # more than enough tokens
     target = CACHE / f"first-{count}.txt"
     with text.open(encoding="utf-8") as file:
@@ -43,7 +43,7 @@ def first_sentences(count: int) -> Path:
 
 
 def first_tokens(count: int) -> Path:
-    """A file of so many tokens, the last sentence cut."""
+    """A file with exactly this many tokens; the last sentence is truncated."""
     text, _ = sentences(count)
     target = CACHE / f"tokens-{count}.txt"
     with text.open(encoding="utf-8") as file, target.open("w", encoding="utf-8") as output:

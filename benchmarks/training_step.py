@@ -43,7 +43,7 @@ def measure(results: Results, *, rounds: int, quick: bool) -> None:
 
 
 def _trainers() -> list[tuple[str, str, str, dict[str, str]]]:
-    """Name, module, whom to compare it with, settings; each of ours follows its counterpart."""
+    """Name, module, what to compare it with, settings; each of ours follows its counterpart."""
     trainers = []
     for precision in ("float32", "bfloat16"):
         plain = f"straightforward, {precision}"

@@ -1,1 +1,1 @@
-"""How the shipped models were made: text fetched by package name, cleaned, and trained on."""
+"""How the bundled models are made: text is fetched by package name, cleaned, and trained on."""

@@ -20,11 +20,11 @@ def read_members(path: Path, patterns: Sequence[str], *, leave_out: Sequence[str
 
     Args:
         path: A tar file (plain or gzip) or a zip file (a wheel is one).
-        patterns: What to read; every one must match a member.
-        leave_out: What to leave out of it.
+        patterns: Patterns of the members to read; each must match at least one member.
+        leave_out: Patterns of the members to leave out.
 
     Raises:
-        InputError: A pattern matches nothing, or the file is no archive.
+        InputError: A pattern matches nothing, or the file is not an archive.
     """
     unmatched = set(patterns)
     for name, content in _files(path, patterns, leave_out, unmatched):
@@ -52,7 +52,7 @@ def _files(path: Path, patterns: Sequence[str], leave_out: Sequence[str], unmatc
     try:
         with tarfile.open(path) as tar:
             for member in tar:
-                # Links are left alone: they could point anywhere.
+                # Links are ignored: they could point anywhere.
                 if member.isreg() and wanted(member.name) and (file := tar.extractfile(member)):
                     yield member.name, file.read()
     except tarfile.TarError as error:

@@ -12,7 +12,7 @@ HELD_OUT = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where a block stands in the scratch file, and what it holds."""
+    """The position of a block in the scratch file, and the number of its sentences and tokens."""
 
     source: str
     number: int
@@ -23,7 +23,7 @@ class Block:
 
     @property
     def key(self) -> bytes:
-        """A fixed random number: the same on every machine and in every run."""
+        """A pseudo-random number that is the same on every machine and in every run."""
         return hashlib.blake2b(f"{self.source}/{self.number}".encode(), digest_size=8).digest()
 
 
@@ -36,7 +36,7 @@ def store(lines: list[str], source: str, number: int, scratch: BinaryIO) -> Bloc
 
 
 def capped(blocks: list[Block], cap: int | None) -> list[Block]:
-    """Blocks drawn from all of a source until they hold as many tokens as it may give."""
+    """Blocks drawn from the whole source until they have as many tokens as its cap allows."""
     if cap is None:
         return blocks
     drawn: list[Block] = []
@@ -51,7 +51,7 @@ def capped(blocks: list[Block], cap: int | None) -> list[Block]:
 def split(blocks: list[Block]) -> tuple[list[Block], list[Block]]:
     """Training and held-out blocks of one source: the share `HELD_OUT`, and at least one block of two or more."""
     share = min(len(blocks) - 1, max(1, round(HELD_OUT * len(blocks))))
-    # Not the key itself: that already chose what a cap lets through.
+    # Not the key itself, which already decided what the cap keeps.
     held = {block.number for block in sorted(blocks, key=lambda block: block.key[::-1])[: max(0, share)]}
     return [b for b in blocks if b.number not in held], [b for b in blocks if b.number in held]
 

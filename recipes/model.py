@@ -2,7 +2,7 @@
 
     python -m recipes.model english-small
 
-goes on where it was interrupted; see ``recipes/english-small/settings.toml`` for what it trains with.
+continues where it was interrupted; ``recipes/english-small/settings.toml`` has the settings of the training.
 """
 
 import argparse
@@ -35,7 +35,7 @@ BUNDLED = ROOT.parent / "src/polyseme/bundled"
 
 
 def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
-    """Train unless that is done, then measure and store; gives the folder of the finished model."""
+    """Train unless that is done, then measure and store; return the folder of the finished model."""
     settings = tomllib.loads((ROOT / recipe.name / "settings.toml").read_text("utf-8"))
     trained = recipe.work / "model"
     unfinished = trained.with_name("model.training")
@@ -51,12 +51,12 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
             **settings["train"],
         )
         if not outcome.finished:
-            raise SystemExit(f"{trained}: interrupted; run the same command to go on")
+            raise SystemExit(f"{trained}: interrupted; run the same command to continue")
     target = recipe.work / recipe.name
     measured = recipe.work / "measured.json"
     of = {"weights": _sha256(trained / native.WEIGHTS), "storage": settings["storage"]}
     model = open_model(trained)
-    config = model.bilm_config.model_copy(update={"tokenize": recipe.tokenizer})  # its text came to it in tokens
+    config = model.bilm_config.model_copy(update={"tokenize": recipe.tokenizer})  # its text was already tokenised
     shutil.rmtree(target, ignore_errors=True)
     native.write(dataclasses.replace(model, config=config), target, storage=settings["storage"])
     if not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
@@ -84,7 +84,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
 
 
 def _check_origin(recipe: Recipe, settings: dict[str, Any], *, begun: bool) -> None:
-    """Keep what a model is trained with and on, so that its card never tells of something else."""
+    """Store the settings and the text of a model, so that its card never describes something else."""
     record = recipe.work / "origin.json"
     origin = {"train": settings["train"], "sources": _sha256(recipe.work / "sources.json")}
     if not begun:
@@ -92,12 +92,12 @@ def _check_origin(recipe: Recipe, settings: dict[str, Any], *, begun: bool) -> N
     elif not record.exists() or json.loads(record.read_text("utf-8")) != origin:
         raise InputError(
             f"{recipe.work / 'model'}: was trained with other settings, or on another text, than settings.toml and "
-            "work/sources.json tell of now; put those back, or remove work/model and work/model.training to train anew"
+            "work/sources.json now describe; restore those, or remove work/model and work/model.training to train again"
         )
 
 
 def _further_figures(recipe: Recipe, fingerprint: str) -> str:
-    """What was measured of this model on data that is not part of the recipe, by hand, in ``figures.md``."""
+    """Figures of this model on data that is not part of the recipe, written by hand in ``figures.md``."""
     path = ROOT / recipe.name / "figures.md"
     if not path.exists():
         return ""
@@ -119,7 +119,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
-    """Perplexities of the weights as trained and as stored, and how well senses are told apart."""
+    """Perplexities of the weights as trained and as stored, and how well the model distinguishes senses."""
     return {
         "perplexity": {
             f"{name}{kind}": evaluate(
@@ -133,7 +133,7 @@ def _measure(recipe: Recipe, trained: Path, stored: Path) -> dict[str, Any]:
 
 
 def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
-    """Text whose sentences were left out of the training text, cut into tokens as that was."""
+    """Text whose sentences were left out of the training text, tokenised in the same way."""
     texts = {}
     for source in recipe.evaluation:
         path = recipe.work / f"{source.name}.txt"

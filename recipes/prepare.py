@@ -1,9 +1,9 @@
-"""The training text of a recipe: fetched, read, cleaned, tokenised, and parted into training and held-out text.
+"""Makes the training text of a recipe: fetches, reads, cleans and tokenises it, and holds out a part.
 
     python -m recipes.prepare english-small
 
-writes ``train.txt``, ``heldout.txt`` (a tokenised sentence a line) and ``sources.json`` (what each source gave and why
-sentences were left out) to ``recipes/english-small/work/``, each whole, when all three are made.
+writes ``train.txt``, ``heldout.txt`` (one tokenised sentence per line) and ``sources.json`` (what each source gave and
+why sentences were left out) to ``recipes/english-small/work/``, each complete, when all three are made.
 """
 
 import argparse
@@ -31,24 +31,23 @@ from recipes.sources import Recipe, Source, load_recipe
 
 BLOCK_SENTENCES = 100
 SEED = 1
-EVALUATION_SHARE = 0.05  # a document with so many sentences of evaluation text is left out as a whole
+EVALUATION_SHARE = 0.05  # a document with this many sentences of evaluation text is left out completely
 
 
 @dataclass(slots=True)
 class Counts:
-    """What became of a source's sentences."""
+    """How many sentences of a source were kept or left out."""
 
     kept: list[Block] = field(default_factory=list)
     removed: Counter[str] = field(default_factory=Counter)
 
 
 def prepare(recipe: Recipe, *, limit: int | None = None) -> dict[str, object]:
-    """Make the training text of a recipe and return what ``sources.json`` holds.
+    """Make the training text of a recipe and return the content of ``sources.json``.
 
     Args:
         recipe: Its sources; archives are kept in ``work/downloads``.
-        limit: Read only so many documents of each source, to try things out; what comes of it is written to
-            ``work/trial``.
+        limit: Read only this many documents of each source, as a trial; the result is written to ``work/trial``.
     """
     work = recipe.work if limit is None else recipe.work / "trial"
     work.mkdir(parents=True, exist_ok=True)
@@ -102,7 +101,7 @@ def collect(
     *,
     evaluation: frozenset[str] = frozenset(),
 ) -> Counts:
-    """Part documents into clean sentences and keep those in blocks, as many as the source's cap allows."""
+    """Split documents into clean sentences and keep them in blocks, as many as the source's cap allows."""
     counts = Counts()
     pending: list[str] = []
     fault_of = FAULTS[tokenizer]
@@ -155,7 +154,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.prepare", description=__doc__.splitlines()[0])
     parser.add_argument("recipe", help="the folder's name, such as english-small")
-    parser.add_argument("--limit", type=int, help="read only so many documents of each source, into work/trial")
+    parser.add_argument("--limit", type=int, help="read only this many documents of each source, into work/trial")
     given = parser.parse_args()
     try:
         summary = prepare(load_recipe(given.recipe), limit=given.limit)

@@ -21,38 +21,38 @@ class Source:
     package: str
     version: str
     file: str
-    """What the registry calls the archive."""
+    """The name of the archive in the registry."""
     sha256: str
     members: tuple[str, ...]
-    """Patterns of the paths to read inside the archive, as a shell writes them."""
+    """Shell patterns of the paths to read inside the archive."""
     leave_out: tuple[str, ...] = ()
-    """Patterns of the paths among them to leave out."""
+    """Shell patterns of paths to leave out of those."""
     reader: str
     """A name in `recipes.readers.READERS`."""
     licence: str
     what: str
     cap: int | None = None
-    """At most so many tokens are kept, blocks drawn from the whole source."""
+    """At most this many tokens are kept, in blocks drawn from the whole source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a training text is made of."""
+    """The sources of a training text."""
 
     name: str
     tokenizer: Tokenizer
     sources: tuple[Source, ...]
     evaluation: tuple[Source, ...] = ()
-    """Text the model is measured on: no sentence of it is trained on."""
+    """Text that the model is measured on; no sentence of it is used for training."""
 
     @property
     def work(self) -> Path:
-        """Where everything made by this recipe lies."""
+        """The folder of everything that this recipe makes."""
         return ROOT / self.name / "work"
 
 
 def recipe_names() -> list[str]:
-    """The recipes there are."""
+    """The names of all recipes."""
     return sorted(path.parent.name for path in ROOT.glob("*/sources.toml"))
 
 
@@ -61,7 +61,7 @@ def load_recipe(name: str) -> Recipe:
 
     Raises:
         InputError: There is no such recipe.
-        FormatError: An entry lacks a field, or has one that is not known.
+        FormatError: An entry lacks a field, or has an unknown one.
     """
     if name not in recipe_names():
         raise InputError(f"no recipe {name!r}; choose one of {', '.join(recipe_names())}")

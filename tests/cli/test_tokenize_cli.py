@@ -14,7 +14,7 @@ from polyseme.formats import native
 RAW = "It's a river, and the bank of it. The bank is steep.\n"
 TOKENS = ["It", "'s", "a", "river", ",", "and", "the", "bank", "of", "it", ".", "The", "bank", "is", "steep", "."]
 CUT = "It 's a river , and the bank of it .\nThe bank is steep .\n"
-FOLLOWED = "polyseme: the text is cut by --tokenize en, as the model's text was"
+FOLLOWED = "polyseme: the text is tokenised by --tokenize en, as the model's text was"
 MINI = (
     *("--preset", "tiny", "--filters", "1:8,2:16", "--character-dim", "4", "--hidden-dim", "16", "--layers", "1"),
     *("--projection-dim", "8", "--batch-tokens", "256", "--min-count", "1", "--epochs", "1", "--precision", "float32"),
@@ -48,10 +48,10 @@ def commands(model: Path, text: Path, *options: object) -> list[tuple[object, ..
 
 def test_every_command_says_how_it_cuts_text(run: Command, model: Path, text: Path) -> None:
     for command in commands(model, text):
-        assert [line for line in run(*command).err.splitlines() if "cut by" in line] == [FOLLOWED], command[0]
+        assert [line for line in run(*command).err.splitlines() if "tokenised by" in line] == [FOLLOWED], command[0]
     other = (*commands(model, text, "--tokenize", "char"), ("substitutes", model, "a [bank]", "--tokenize", "char"))
     for command in other:
-        told = "polyseme: the text is cut by --tokenize char, but the model's text was cut by --tokenize en"
+        told = "polyseme: the text is tokenised by --tokenize char, but the model's text was tokenised by --tokenize en"
         assert run(*command).err.splitlines()[0] == told, command[0]
     assert run("substitutes", model, "It's a [bank].").err == ""
 
@@ -72,7 +72,7 @@ def test_tokens_are_those_of_the_model_s_text(run: Command, model: Path, text: P
 
 def test_text_that_looks_cut_already(run: Command, model: Path, text: Path) -> None:
     text.write_text(CUT)
-    told = f"{FOLLOWED}; it looks cut already, and --tokenize none would keep its tokens\n"
+    told = f"{FOLLOWED}; it looks tokenised, and --tokenize none would keep its tokens\n"
     assert run("score", model, text).err == told
 
 
@@ -80,7 +80,10 @@ def test_a_model_that_records_nothing_warns_of_raw_text_once(run: Command, text:
     native.write(tiny_model(), tmp_path / "published")
     for command in commands(tmp_path / "published", text):
         told = run(*command).err
-        assert told.count("the model does not record how its text was cut; it looks raw, and --tokenize en, zh or") == 1
+        assert (
+            told.count("the model does not record how its text was tokenised; it looks raw, and --tokenize en, zh or")
+            == 1
+        )
     text.write_text(CUT)
     assert run("score", tmp_path / "published", text).err == ""
 
@@ -88,14 +91,14 @@ def test_a_model_that_records_nothing_warns_of_raw_text_once(run: Command, text:
 @pytest.mark.parametrize(
     ("content", "tokenize", "note"),
     [
-        (RAW, "en", "the text looks like raw English and is cut by --tokenize en"),
+        (RAW, "en", "the text looks like raw English and is tokenised by --tokenize en"),
         (
             "他在银行买了一本书。天黑了，我们走吧。\n",
             "zh",
-            "the text looks like raw Chinese and is cut by --tokenize zh",
+            "the text looks like raw Chinese and is tokenised by --tokenize zh",
         ),
-        (CUT, None, "the text is taken as cut already (one sentence per line, tokens between spaces), as it looks so"),
-        ("Es ist spät, und er ging.\n", None, "it looks raw, and --tokenize en, zh or char would cut it"),
+        (CUT, None, "the text is read as tokenised (one sentence per line, tokens between spaces), as it looks so"),
+        ("Es ist spät, und er ging.\n", None, "it looks raw, and --tokenize en, zh or char would tokenise it"),
     ],
 )
 def test_a_new_model_goes_by_the_look_of_its_text(
@@ -110,11 +113,11 @@ def test_further_training_follows_the_model(run: Command, text: Path, tmp_path: 
     text.write_text("他在银行买了一本书。天黑了，我们走吧。\n" * 40, encoding="utf-8")
     run("train", text, "-o", tmp_path / "first", "--tokenize", "char", *MINI)
     done = run("train", text, "-o", tmp_path / "second", "--from", tmp_path / "first", "--epochs", 1)
-    assert "the text is cut by --tokenize char, as the model's text was" in done.err
+    assert "the text is tokenised by --tokenize char, as the model's text was" in done.err
     # Text in tokens leaves the model what it knows.
     done = run(
         "train", text, "-o", tmp_path / "third", "--from", tmp_path / "first", "--epochs", 1, "--tokenize", "none"
     )
-    assert "but the model's text was cut by --tokenize char" in done.err
+    assert "but the model's text was tokenised by --tokenize char" in done.err
     for name in ("second", "third"):
         assert json.loads(run("info", tmp_path / name, "--json").out)["tokenize"] == "char"

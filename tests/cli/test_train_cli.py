@@ -172,10 +172,10 @@ def test_the_model_says_how_its_text_was_cut(run: Command, tmp_path: Path) -> No
     whole = run("substitutes", model, "It's [late]!", "--json").out
     assert whole == run("substitutes", model, "It's [late]!", "--tokenize", "en", "--json").out
     assert whole != run("substitutes", model, "It's[late]!", "--tokenize", "char", "--json").out
-    told = "polyseme: the text is cut by --tokenize en, as the model's text was\n"
+    told = "polyseme: the text is tokenised by --tokenize en, as the model's text was\n"
     assert run("evaluate", model, text).err == told
     assert run("evaluate", model, text, "--tokenize", "en").err == ""
-    differs = ", but the model's text was cut by --tokenize en\n"
+    differs = ", but the model's text was tokenised by --tokenize en\n"
     for other in ("none", "char"):
         assert run("evaluate", model, text, "--tokenize", other).err.endswith(differs)
     run("train", text, "-o", tmp_path / "further", "--from", model, "--epochs", 1, "--tokenize", "char")

@@ -84,5 +84,5 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
         model.make(recipe, place=tmp_path / "bundled")
     (work.parent / "settings.toml").write_text(SETTINGS, encoding="utf-8")
     (work / "sources.json").write_text(json.dumps({**facts, "heldout": {}}), encoding="utf-8")
-    with pytest.raises(InputError, match=r"put those back, or remove work/model"):
+    with pytest.raises(InputError, match=r"restore those, or remove work/model"):
         model.make(recipe, place=tmp_path / "bundled")

@@ -150,7 +150,8 @@ class TestUse:
         assert marked("玄德甚喜，[操]曰", Segmentation("zh", names)) == (["玄德", "甚", "喜", "，", "操", "曰"], 4)
 
     @pytest.mark.parametrize(
-        ("tokenize", "what"), [(None, "text that is cut already"), ("en", "the tokenizer 'en'"), ("char", "'char'")]
+        ("tokenize", "what"),
+        [(None, "text that is already tokenised"), ("en", "the tokenizer 'en'"), ("char", "'char'")],
     )
     def test_only_chinese_words_have_a_dictionary(self, tmp_path: Path, tokenize: str | None, what: str) -> None:
         (tmp_path / "text.txt").write_text("玄德")

@@ -25,19 +25,19 @@ RAW, CUT, CHINESE, GERMAN = (
     "玄德甚喜。操大怒曰。",
     "Es ist spät, und die Bank hat zu.",
 )
-TAKEN = "the text is taken as cut already (one sentence per line, tokens between spaces)"
+TAKEN = "the text is read as tokenised (one sentence per line, tokens between spaces)"
 
 
 @pytest.mark.parametrize(
     ("choice", "dictionary", "model", "text", "expected", "note"),
     [
         # as the model's text was
-        ("auto", None, EN, RAW, EN, "the text is cut by --tokenize en, as the model's text was"),
-        ("auto", None, EN, CUT, EN, "the text is cut by --tokenize en, as the model's text was; it looks cut alr"),
-        ("auto", None, ZH, CHINESE, ZH, f"the text is cut by --tokenize zh with a dictionary of {NAMES}, as the"),
+        ("auto", None, EN, RAW, EN, "the text is tokenised by --tokenize en, as the model's text was"),
+        ("auto", None, EN, CUT, EN, "the text is tokenised by --tokenize en, as the model's text was; it looks tok"),
+        ("auto", None, ZH, CHINESE, ZH, f"the text is tokenised by --tokenize zh with a dictionary of {NAMES}, as the"),
         (
             *("auto", OTHER, ZH, CHINESE, Segmentation("zh", OTHER)),
-            f"the text is cut by --tokenize zh with a dictionary of {OTHER}, but the model's text was cut by",
+            f"the text is tokenised by --tokenize zh with a dictionary of {OTHER}, but the model's text was tokenised",
         ),
         # the model does not say
         ("auto", None, NONE, CUT, NONE, None),
@@ -47,34 +47,34 @@ TAKEN = "the text is taken as cut already (one sentence per line, tokens between
             NONE,
             RAW,
             NONE,
-            f"{TAKEN}, as the model does not record how its text was cut; it looks raw, and",
+            f"{TAKEN}, as the model does not record how its text was tokenised; it looks raw, and",
         ),
         ("auto", None, NONE, CHINESE, NONE, f"{TAKEN}, as the model does not record"),
         ("en", None, NONE, RAW, EN, None),
         # there is no model yet
-        ("auto", None, None, RAW, EN, "the text looks like raw English and is cut by --tokenize en"),
+        ("auto", None, None, RAW, EN, "the text looks like raw English and is tokenised by --tokenize en"),
         (
             "auto",
             None,
             None,
             CHINESE,
             Segmentation("zh"),
-            "the text looks like raw Chinese and is cut by --tokenize zh",
+            "the text looks like raw Chinese and is tokenised by --tokenize zh",
         ),
-        ("auto", None, None, GERMAN, NONE, f"{TAKEN}; it looks raw, and --tokenize en, zh or char would cut it"),
+        ("auto", None, None, GERMAN, NONE, f"{TAKEN}; it looks raw, and --tokenize en, zh or char would tokenise it"),
         ("auto", None, None, CUT, NONE, f"{TAKEN}, as it looks so"),
         ("auto", None, None, "", NONE, None),
-        ("auto", NAMES, None, CHINESE, ZH, f"the text is cut by --tokenize zh with a dictionary of {NAMES}"),
+        ("auto", NAMES, None, CHINESE, ZH, f"the text is tokenised by --tokenize zh with a dictionary of {NAMES}"),
         # another choice than the model's is said
         ("en", None, EN, RAW, EN, None),
-        ("none", None, EN, CUT, NONE, f"{TAKEN}, but the model's text was cut by --tokenize en"),
+        ("none", None, EN, CUT, NONE, f"{TAKEN}, but the model's text was tokenised by --tokenize en"),
         (
             "char",
             None,
             EN,
             RAW,
             Segmentation("char"),
-            "the text is cut by --tokenize char, but the model's text was cut",
+            "the text is tokenised by --tokenize char, but the model's text was tokenised",
         ),
         ("zh", None, ZH, CHINESE, ZH, None),
         (
@@ -83,7 +83,7 @@ TAKEN = "the text is taken as cut already (one sentence per line, tokens between
             ZH,
             CHINESE,
             Segmentation("zh", OTHER),
-            f"the text is cut by --tokenize zh with a dictionary of {OTHER}",
+            f"the text is tokenised by --tokenize zh with a dictionary of {OTHER}",
         ),
     ],
 )
@@ -130,7 +130,7 @@ class TestCorpus:
         assert Corpus([tmp_path]).segmentation == EN
         corpus = Corpus([tmp_path])
         note = corpus.follow(Segmentation("char"))
-        assert note == "the text is cut by --tokenize char, as the model's text was"
+        assert note == "the text is tokenised by --tokenize char, as the model's text was"
         assert corpus.follow(Segmentation("char")) == note
         assert (corpus.tokenize, corpus.dictionary) == ("char", None)
         assert next(iter(corpus)).tokens[:4] == ["I", "t", "'", "s"]
@@ -172,7 +172,7 @@ class TestCorpus:
         raw = io.BytesIO(gzip.compress(content) if pressed else content)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(raw)))
         corpus = Corpus(["-"])
-        assert corpus.follow(None) == "the text looks like raw English and is cut by --tokenize en"
+        assert corpus.follow(None) == "the text looks like raw English and is tokenised by --tokenize en"
         assert sum(1 for _ in corpus) == 2000
 
 

@@ -108,7 +108,7 @@ class Embedder(VectorSource):
         """How likely the model finds each token, given its left and given its right context.
 
         Args:
-            sentences: Lists of tokens; or one raw text, which is cut as in `tokenize`.
+            sentences: Lists of tokens; or one raw text, which is tokenised as in `tokenize`.
 
         Returns:
             One (T, 2) array per sentence: forward and backward natural log-probability of each token. A word outside
@@ -135,7 +135,7 @@ class Embedder(VectorSource):
         """The words that the model would put in place of one token, best first.
 
         Args:
-            sentence: A raw sentence with the word in brackets, which is cut as in `tokenize`; or its tokens.
+            sentence: A raw sentence with the word in brackets, tokenised as in `tokenize`; or its tokens.
             position: Which of the tokens, from 0.
             k: How many words.
         """

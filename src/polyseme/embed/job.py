@@ -177,7 +177,7 @@ def _write_all(
     watcher: Watcher,
     interrupted: Interruption,
 ) -> int:
-    """Embed the sentences that are not stored yet, and close the writer; gives the number of tokens."""
+    """Embed the sentences that are not stored yet, and close the writer; return the number of tokens."""
     waiting: deque[tuple[Sentence, float | None]] = deque()  # read, but their vectors are not computed yet
 
     def token_lists() -> Iterator[list[str]]:

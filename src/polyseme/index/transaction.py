@@ -5,7 +5,7 @@ The work is done in ``INDEX.partial``, which holds
 - ``run.json``, the settings of the run (see `polyseme.files.work_folder`);
 - ``stored.json``, how far the run has come: the sentences that are done and the shards that hold them;
 - ``index/``, the shards, each whole and flushed before ``stored.json`` names it;
-- ``pending-N.npz``, the shard in hand after N sentences.
+- ``pending-N.npz``, the unfinished shard after N sentences.
 
 A new index becomes visible when ``index/`` gets its name, whole. Text is added in three steps: the shards are moved
 into the index, where nothing names them yet; the manifest is replaced, and from that moment on the text is part of the
@@ -48,7 +48,7 @@ class Stored(BaseModel):
     """Sentences of the text that are in the shards and in the pending file, or need not be stored."""
     shards: list[ShardRecord] = []
     pending: Annotated[str | None, Field(pattern=r"^pending-[0-9]+\.npz$")] = None
-    """The file with the shard in hand."""
+    """The file with the unfinished shard."""
     whole: bool = False
     """Whether the whole text is in the shards."""
 
@@ -126,7 +126,7 @@ class Transaction:
         return not self.stored.shards and self.stored.pending is None
 
     def pending(self, dim: int) -> ShardWriter:
-        """The shard in hand when the run was interrupted, or an empty one."""
+        """The unfinished shard of an interrupted run, or an empty one."""
         if self.stored.pending is None:
             return ShardWriter(dim)
         return ShardWriter.restore(self.path / self.stored.pending, dim, advice=self._begin_again)

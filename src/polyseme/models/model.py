@@ -114,7 +114,7 @@ class Model:
         )
 
     def to(self, device: str | torch.device) -> "Model":
-        """Move the network to a device; gives the same model."""
+        """Move the network to a device; return the same model."""
         try:
             if torch.device(device).type == "meta":
                 raise RuntimeError("it holds no numbers")

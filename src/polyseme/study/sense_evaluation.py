@@ -161,7 +161,7 @@ def _tested(test: Sequence[Path]) -> tuple[set[Lexeme], int, int]:
 
 
 def _learn(embedder: VectorSource, train: Sequence[Path], centroids: SenseCentroids, watcher: Watcher) -> int:
-    """Fill the centroids; gives the number of occurrences."""
+    """Fill the centroids; return the number of occurrences."""
     counter, trained = TokenCounter(watcher, f"learning senses from {_names(train)}"), 0
     for sentence, rows in _embedded(embedder, _chosen(train, centroids.wants)):
         for tag in filter(centroids.wants, sentence.tags):

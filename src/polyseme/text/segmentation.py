@@ -11,7 +11,7 @@ from polyseme.text.looks import RAW, look_at
 from polyseme.text.tokenizers import tokenized
 
 _CHOICES = f"{', '.join(TOKENIZERS[:-1])} or {TOKENIZERS[-1]}"
-_TAKEN_AS_CUT = "the text is taken as cut already (one sentence per line, tokens between spaces)"
+_READ_AS_TOKENISED = "the text is read as tokenised (one sentence per line, tokens between spaces)"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Segmentation:
         if self.tokenizer not in (None, *TOKENIZERS):
             raise InputError(f"unknown tokenizer {self.tokenizer!r}; choose one of {', '.join(TOKENIZERS)}")
         if self.dictionary is not None and self.tokenizer != "zh":
-            what = "text that is cut already" if self.tokenizer is None else f"the tokenizer {self.tokenizer!r}"
+            what = "text that is already tokenised" if self.tokenizer is None else f"the tokenizer {self.tokenizer!r}"
             raise InputError(
                 f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'"
             )
@@ -84,15 +84,15 @@ def resolve(
     if model.tokenizer is None:
         raw = dictionary is None and look_at(beginning()) in RAW
         note = (
-            f"{_TAKEN_AS_CUT}, as the model does not record how its text was cut; it looks raw, and --tokenize "
-            f"{_CHOICES} would cut it"
+            f"{_READ_AS_TOKENISED}, as the model does not record how its text was tokenised; it looks raw, and "
+            f"--tokenize {_CHOICES} would tokenise it"
         )
         return Segmentation(None, dictionary), note if raw else None
     chosen = Segmentation(model.tokenizer, dictionary or model.dictionary)
     if chosen != model:
-        return chosen, f"the text is cut by {chosen}, but the model's text was cut by {model}"
-    again = "; it looks cut already, and --tokenize none would keep its tokens" if look_at(beginning()) == "cut" else ""
-    return chosen, f"the text is cut by {chosen}, as the model's text was{again}"
+        return chosen, f"the text is tokenised by {chosen}, but the model's text was tokenised by {model}"
+    again = "; it looks tokenised, and --tokenize none would keep its tokens" if look_at(beginning()) == "cut" else ""
+    return chosen, f"the text is tokenised by {chosen}, as the model's text was{again}"
 
 
 def _as_asked(
@@ -104,23 +104,23 @@ def _as_asked(
     chosen = Segmentation(tokenizer, dictionary)
     if known.tokenizer is None or chosen == known:
         return chosen, None
-    how = _TAKEN_AS_CUT if tokenizer is None else f"the text is cut by {chosen}"
-    return chosen, f"{how}, but the model's text was cut by {known}"
+    how = _READ_AS_TOKENISED if tokenizer is None else f"the text is tokenised by {chosen}"
+    return chosen, f"{how}, but the model's text was tokenised by {known}"
 
 
 def _by_its_look(dictionary: Dictionary | None, beginning: str) -> tuple[Segmentation, str | None]:
     """Decide without a model: by what the text looks like."""
     if dictionary is not None:
         chosen = Segmentation("zh", dictionary)
-        return chosen, f"the text is cut by {chosen}"
+        return chosen, f"the text is tokenised by {chosen}"
     match look_at(beginning):
         case "english":
-            return Segmentation("en"), "the text looks like raw English and is cut by --tokenize en"
+            return Segmentation("en"), "the text looks like raw English and is tokenised by --tokenize en"
         case "chinese":
-            return Segmentation("zh"), "the text looks like raw Chinese and is cut by --tokenize zh"
+            return Segmentation("zh"), "the text looks like raw Chinese and is tokenised by --tokenize zh"
         case "raw":
-            return Segmentation(), f"{_TAKEN_AS_CUT}; it looks raw, and --tokenize {_CHOICES} would cut it"
+            return Segmentation(), f"{_READ_AS_TOKENISED}; it looks raw, and --tokenize {_CHOICES} would tokenise it"
         case "cut":
-            return Segmentation(), f"{_TAKEN_AS_CUT}, as it looks so"
+            return Segmentation(), f"{_READ_AS_TOKENISED}, as it looks so"
         case _:
             return Segmentation(), None

@@ -1,1 +1,1 @@
-"""What any training run has: settings, schedule, optimisers, checkpoints, processes, the loop. It knows no task."""
+"""What every training run has: settings, schedule, optimisers, checkpoints, processes and the loop, for any task."""

@@ -69,7 +69,7 @@ def check_output(output: Path, kind: str, *, resume: bool) -> None:
 
 
 def stored_settings(output: Path, kind: str, asked: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The settings of an interrupted run, unless something else is asked for now.
+    """The settings of an interrupted run, unless different ones are given.
 
     Args:
         output: The run's.

@@ -52,7 +52,7 @@ def encode_corpus(
     seed: int,
     watcher: Watcher,
 ) -> list[str]:
-    """Read the corpus once and write its two parts into ``folder``; gives the distinct words by type.
+    """Read the corpus once and write its two parts into ``folder``; return the distinct words by type.
 
     Without held-out text of its own, sentences are held out by a hash of their number: always the same ones.
     """

@@ -131,7 +131,7 @@ class LmPlan(Plan[LmSettings]):
         return job
 
     def _encode(self, place: Path, watcher: Watcher) -> tuple[list[str], Corpus]:
-        """Write the text as types; gives the distinct words and the corpus."""
+        """Write the text as types; return the distinct words and the corpus."""
         text = self.text
         if not text.corpus:
             raise InputError("no corpus given; name files or folders of text, or - for standard input")

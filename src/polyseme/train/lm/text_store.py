@@ -108,7 +108,7 @@ def open_store(folder: Path, vocabulary: Vocabulary) -> TextStore:
     """Open what `polyseme.train.lm.encode_text` wrote.
 
     Raises:
-        FormatError: A file is missing, cut off or damaged.
+        FormatError: A file is missing, truncated or damaged.
     """
     advice = f"delete {folder.parent} and begin again"
     record = read_record(folder / WHOLE, WholeRecord, advice=advice)
@@ -151,7 +151,7 @@ def _is_sound(part: TextPart, types: int) -> bool:
 
 
 def pieces(part: TextPart, longest: int) -> TextPart:
-    """The same text with sentences of more than ``longest`` tokens cut into pieces."""
+    """The same text with sentences of more than ``longest`` tokens divided into pieces."""
     long = np.flatnonzero(part.lengths > longest)
     if not len(long):
         return part
