@@ -98,7 +98,7 @@ def test_an_index_of_the_first_version_is_read_and_added_to(index: Path, embedde
         (lambda m: m.update(version=2), "version: should be 1, got 2"),
         (lambda m: m.update(dim="12"), "dim: should be a valid integer, got '12'"),
         (lambda m: m.update(dim=0), "dim: should be greater than or equal to 1, got 0"),
-        (lambda m: m.update(dim=13), "not 11 vectors of 13 numbers as faiss stores them (the width is 12 where 13"),
+        (lambda m: m.update(dim=13), "not 11 vectors of 13 numbers as faiss stores them (the width is 12, expected 13"),
         (
             lambda m: m.update(precision="float64"),
             "precision: should be 'float32', 'bfloat16' or 'int8', got 'float64'",

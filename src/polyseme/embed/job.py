@@ -92,7 +92,9 @@ def embed_corpus(
         Interrupted: A signal came; what was done is stored.
 
     Example:
-        >>> embed_corpus(polyseme.load("english-small"), Corpus(["news.txt"]), "news.h5")  # doctest: +SKIP
+        >>> from polyseme import load
+        >>> embed_corpus(load("english-small"), [["The", "river", "bank"], ["Yes"]], "bank.h5").tokens
+        4
     """
     if isinstance(corpus, str | Path):
         raise InputError(f"corpus is the path {str(corpus)!r}, expected Corpus([path], tokenize=...) or sentences")

@@ -91,9 +91,10 @@ def probe(
         watcher: Is told how the work goes; by default a bar in a notebook.
 
     Example:
-        >>> result = probe(embedder, "train.conllu", "dev.conllu")  # doctest: +SKIP
-        >>> result.layers[1]  # doctest: +SKIP
-        LayerAccuracy(layer=1, accuracy=0.947)
+        >>> from polyseme import load
+        >>> result = probe(load("english-small"), "train.conllu", "dev.conllu")
+        >>> result.layers[1]
+        LayerAccuracy(layer=1, accuracy=...)
     """
     if most < 1:
         raise InputError(f"most is {most}, expected how many words of a file to use, at least 1")

@@ -4,3 +4,6 @@ from typing import Literal
 
 Preset = Literal["tiny", "small", "medium", "original"]
 """The name of a set of sizes and settings to start from."""
+
+SoftmaxKind = Literal["full", "sampled", "adaptive"]
+"""How words are predicted while training."""

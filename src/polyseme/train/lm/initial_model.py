@@ -57,7 +57,7 @@ def _encoder_config(settings: LmSettings) -> LstmEncoderConfig | GruEncoderConfi
             return LstmEncoderConfig(layers=layers, hidden_dim=hidden_dim)
         case "gru":
             return GruEncoderConfig(layers=layers, hidden_dim=hidden_dim)
-        case _:
+        case "gated-cnn":
             return GatedCnnEncoderConfig(layers=layers, hidden_dim=hidden_dim, width=settings.width)
 
 

@@ -12,6 +12,7 @@ from polyseme.formats import native
 from polyseme.models.model import Model
 from polyseme.nn.sampled_softmax import Negatives
 from polyseme.nn.softmax import FullSoftmax
+from polyseme.train.choices import SoftmaxKind
 from polyseme.train.engine.checkpoint import Progress, State, moved
 from polyseme.train.engine.distributed import World
 from polyseme.train.engine.job import BatchLoss, Curve, Evaluation, Group, Job
@@ -22,7 +23,6 @@ from polyseme.train.lm.evaluate import evaluate_heldout
 from polyseme.train.lm.initial_model import set_trained
 from polyseme.train.lm.objective import Objective
 from polyseme.train.lm.settings import LmSettings
-from polyseme.train.lm.softmax_choice import SoftmaxKind
 from polyseme.train.lm.text_store import TextStore, pieces
 
 

@@ -16,13 +16,14 @@ from polyseme.text.characters import ByteCharacters, Indexer, UnicodeCharacters
 from polyseme.text.choices import Reader, Tokenizer, TokenizerChoice
 from polyseme.text.corpus import Corpus, Dictionary
 from polyseme.text.vocabulary import Vocabulary
+from polyseme.train.choices import SoftmaxKind
 from polyseme.train.engine.distributed import World
 from polyseme.train.engine.job import Plan
 from polyseme.train.lm import encode_text, text_store
 from polyseme.train.lm.initial_model import continued_model, fresh_model
 from polyseme.train.lm.job import LmJob
 from polyseme.train.lm.settings import LmSettings
-from polyseme.train.lm.softmax_choice import SoftmaxKind, choose_softmax
+from polyseme.train.lm.softmax_choice import choose_softmax
 
 TEXT = "text"
 TABLES = "tables.json"

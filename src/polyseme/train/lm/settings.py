@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from polyseme.errors import InputError
 from polyseme.models.config import CharacterEncoderConfig, EncoderKind, GatedCnnEncoderConfig, LstmEncoderConfig, Size
 from polyseme.text.choices import Alphabet
-from polyseme.train.choices import Preset
+from polyseme.train.choices import Preset, SoftmaxKind
 from polyseme.train.engine.settings import Count, RunSettings, Share, check_settings
 
 _PUBLISHED_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -72,7 +72,7 @@ class LmSettings(RunSettings):
     # The words it predicts.
     vocabulary_size: Count = Field(100_000, description="Words to predict, at most; the others are `<UNK>`.")
     min_count: Count = Field(2, description="A word seen less often is `<UNK>`.")
-    softmax: Literal["auto", "full", "sampled", "adaptive"] = Field(
+    softmax: Literal["auto", SoftmaxKind] = Field(
         "auto",
         description="How words are predicted; auto is full up to 20,000 words or twice the samples, else sampled.",
     )

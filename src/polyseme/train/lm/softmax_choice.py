@@ -1,12 +1,9 @@
 """Which softmax a run trains, decided once."""
 
-from typing import Literal
-
 from polyseme.errors import InputError
 from polyseme.models.model import Model
+from polyseme.train.choices import SoftmaxKind
 from polyseme.train.lm.settings import LmSettings
-
-SoftmaxKind = Literal["full", "sampled", "adaptive"]
 
 FULL_UP_TO = 20_000
 """A vocabulary of up to this many words is cheap enough for the full softmax."""
