@@ -27,8 +27,8 @@ from polyseme.text.tokenizers import tokenized
 from polyseme.train.lm.evaluate import evaluate
 from polyseme.train.lm.run import train
 from recipes.card import card
-from recipes.fetch import fetch
 from recipes.collect import read
+from recipes.fetch import fetch
 from recipes.sources import ROOT, Recipe, load_recipe
 
 BUNDLED = ROOT.parent / "src/polyseme/bundled"

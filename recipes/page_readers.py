@@ -23,7 +23,7 @@ def _prose(paragraphs: Iterable[str]) -> str:
 
 
 _HTML_PARAGRAPH = re.compile(
-    r"<p(?:\s[^>]*)?>(.*?)(?=</p>|<p[\s>]|</div|</li)|<div class=\"para\">(.*?)</div>", re.DOTALL | re.IGNORECASE
+    r"<p(?:\s[^>]*)?>(.*?)(?=</p>|<p[\s>]|</?div|</li)|<div class=\"para\">(.*?)</div>", re.DOTALL | re.IGNORECASE
 )
 _HTML_CODE = re.compile(r"<(pre|script|style|table)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")

@@ -65,7 +65,7 @@ _YEAR = re.compile(r"^\d+ (?:BC )?[-–] ")
 
 
 def dated_lines(members: Members) -> Iterator[str]:
-    """One event per line after its year: ``1789 - George Washington is elected.``"""
+    """One event per line, its year left out: ``1789 - Washington is elected.`` and the like."""
     for _, content in members:
         lines = content.decode("utf-8", "replace").splitlines()
         yield _PARAGRAPH.join(_YEAR.sub("", line).strip() for line in lines if line.strip())
