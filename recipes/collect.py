@@ -40,8 +40,8 @@ class Filters:
     before: frozenset[int] = frozenset()
     """Keys of the sentences held out for the first generation of the model."""
     seen: Seen = field(default_factory=Seen)
-    found_before: dict[str, None] = field(default_factory=dict)
-    """The sentences with those keys, in the order they came."""
+    found_before: dict[int, str] = field(default_factory=dict)
+    """The first sentence found for each of those keys, in the order they came."""
 
 
 def read(source: Source, recipe: Recipe, archives: Mapping[str, Path]) -> Iterator[str]:
@@ -75,8 +75,8 @@ def _clean(document: str, filters: Filters, counts: Counts) -> Iterator[str]:
     sentences = []
     for tokens in tokenized(io.StringIO(document).readline, filters.tokenizer):
         line = " ".join(tokens)
-        if filters.before and key(line) in filters.before:
-            filters.found_before[line] = None
+        if filters.before and (known_by := key(line)) in filters.before:
+            filters.found_before.setdefault(known_by, line)
             counts.removed["held out before"] += 1
         else:
             sentences.append((tokens, line))

@@ -72,14 +72,17 @@ _FIELD = re.compile(r"^\s*:(?:param|type|rtype)\b[^:]*:")
 _HTML_BREAK = re.compile(r"<br ?/?>|</?(?:li|p|ul|ol)>|\n|注意：|说明：")
 
 
+_FEWEST_CHARACTERS = 12  # below, a description is a name rather than a sentence
+
+
 def docstrings(members: Members) -> Iterator[str]:
-    """What the docstrings of Python files say of their fields and functions, each description a paragraph."""
+    """What the docstrings of Python files say of fields and functions, where that is a sentence, each once."""
     for _, content in members:
         lines = (
             line
             for comment in _PYTHON_COMMENT.findall(content.decode("utf-8", "replace"))
             for line in comment.splitlines()
-            if not line.strip().startswith(":type")
         )
         parts = (part for line in lines for part in _HTML_BREAK.split(_FIELD.sub("", line)))
-        yield _PARAGRAPH.join(dict.fromkeys(_TAG.sub("", part).strip() for part in parts))
+        bare = dict.fromkeys(_TAG.sub("", part).strip() for part in parts)
+        yield _prose(text for text in bare if len(text) >= _FEWEST_CHARACTERS)

@@ -70,7 +70,7 @@ def prepare(recipe: Recipe, *, measured: Path | None = None, limit: int | None =
                 _say(f"{source.name}: {sum(block.tokens for block in counts.kept):,} tokens")
             blocks.write(training, scratch, folder / "train.txt", seed=SEED)
             blocks.write(held_out, scratch, folder / "heldout.txt", seed=SEED)
-        old = filters.found_before
+        old = filters.found_before.values()
         (folder / "old-heldout.txt").write_text("".join(f"{line}\n" for line in old), "utf-8")
         summary: dict[str, object] = {
             "recipe": recipe.name,

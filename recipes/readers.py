@@ -37,5 +37,6 @@ READERS: dict[str, Reader] = {
         record_readers.passages,
         record_readers.pubmed,
         record_readers.reviews,
+        record_readers.staged_dialogues,
     )
 }

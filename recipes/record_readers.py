@@ -81,25 +81,35 @@ def game_stories(members: Members) -> Iterator[str]:
         yield _PARAGRAPH.join(text.strip() for text in texts if "<" not in text and len(text.split()) > 1)
 
 
-_ARTICLE_OF_LAW = re.compile(r"<條文內容><!\[CDATA\[(.*?)\]\]></條文內容>", re.DOTALL)
+_TURN = re.compile(r"(?ms)^(user|assistant channel=final):\n(.*?)(?=^\S[^\n]*:\n|\Z)")
+_ARTICLE_OF_LAW = re.compile(r"<[條条]文[內内]容><!\[CDATA\[(.*?)\]\]></[條条]文[內内]容>", re.DOTALL)
 _NUMBERED = re.compile(r"(?m)^\s*(?:[一二三四五六七八九十]+、|（[一二三四五六七八九十]+）|\d+[.、])\s*")
 
 
 def articles_of_law(members: Members) -> Iterator[str]:
-    """Articles of laws in XML, in traditional characters, put into simplified ones.
+    """Articles of laws in XML, a document per law, in simplified characters."""
+    for content in _simplified(members):
+        for law in re.split("</法[規规]>", content):
+            articles = (_NUMBERED.sub("", article) for article in _ARTICLE_OF_LAW.findall(law))
+            # The lines of an article are wrapped without a space.
+            yield _PARAGRAPH.join(re.sub(r"(?<![。：；])\s*\n\s*", "", text) for text in articles)
 
-    The table of characters comes as one of the members: lines of a traditional character, a tab and simplified ones.
+
+def staged_dialogues(members: Members) -> Iterator[str]:
+    """What is said in dialogues after ``user:`` or ``assistant channel=final:``, in simplified characters."""
+    for content in _simplified(members):
+        yield _PARAGRAPH.join(text.strip() for _, text in _TURN.findall(content))
+
+
+def _simplified(members: Members) -> Iterator[str]:
+    """The files after a table of characters, put from traditional into simplified characters.
+
+    The table, ``TSCharacters.txt`` of OpenCC, holds lines of a traditional character, a tab and its simplified ones.
     """
-    simplified: dict[int, str] = {}
-    texts: list[bytes] = []
+    table: dict[int, str] = {}
     for name, content in members:
         if name.endswith("TSCharacters.txt"):
             pairs = (line.split("\t") for line in content.decode("utf-8").splitlines() if "\t" in line)
-            simplified |= {ord(traditional): targets.split()[0] for traditional, targets in pairs}
+            table |= {ord(traditional): targets.split()[0] for traditional, targets in pairs}
         else:
-            texts.append(content)
-    for content in texts:
-        for law in content.decode("utf-8-sig").split("</法規>"):
-            articles = (_NUMBERED.sub("", article) for article in _ARTICLE_OF_LAW.findall(law))
-            # The lines of an article are wrapped without a space.
-            yield _PARAGRAPH.join(re.sub(r"(?<![。：；])\s*\n\s*", "", text) for text in articles).translate(simplified)
+            yield content.decode("utf-8-sig", "replace").translate(table)

@@ -25,6 +25,7 @@ from recipes.record_readers import (
     passages,
     pubmed,
     reviews,
+    staged_dialogues,
 )
 
 
@@ -182,13 +183,13 @@ def test_manual_pages_lose_commands_and_fonts() -> None:
     assert paragraphs(man_pages, page) == ["The ls command lists files.", "列出文件。"]
 
 
-def test_docstrings_give_each_description_once() -> None:
+def test_docstrings_give_each_sentence_once() -> None:
     code = (
         'class A:\n    r"""查询实例\n    """\n    def __init__(self):\n        r"""\n'
-        "        :param _Id: 实例的编号。<br>可以为空。\n        :type Id: str\n"
-        '        """\n    def id(self):\n        """实例的编号。\n        :rtype: str"""\n'
+        "        :param _Id: 用来查询实例的那个编号。<br>在列出全部实例时可以为空。\n        :type Id: str\n"
+        '        """\n    def id(self):\n        """用来查询实例的那个编号。\n        :rtype: str"""\n'
     )
-    assert paragraphs(docstrings, code) == ["查询实例", "实例的编号。", "可以为空。", "str"]
+    assert paragraphs(docstrings, code) == ["用来查询实例的那个编号。", "在列出全部实例时可以为空。"]
 
 
 def test_reviews_and_chat() -> None:
@@ -237,3 +238,15 @@ def test_laws_are_put_into_simplified_characters() -> None:
     table = "論\t论\n講\t讲\n學\t学\n"
     names = ("opencc/TSCharacters.txt", "FalV.xml")
     assert paragraphs(articles_of_law, table, law, names=names) == ["人民有言论之自由：\n讲学。"]
+
+
+def test_of_staged_dialogues_what_is_said_is_kept() -> None:
+    play = (
+        '"""\nA guest asks.\n"""\n\nsystem:\n旅館。\n\nuser:\n請問幾點？\n\nassistant channel=analysis:\n不讀。\n\n'
+        "assistant channel=final:\n三點。\n"
+    )
+    names = ("opencc/TSCharacters.txt", "a_zh-TW.txt")
+    assert paragraphs(staged_dialogues, "請\t请\n問\t问\n幾\t几\n點\t点\n", play, names=names) == [
+        "请问几点？",
+        "三点。",
+    ]
