@@ -15,11 +15,14 @@ _CJK = r"\u3400-\u9fff\u3000-\u303f\uff00-\uffef"
 # A wrapped line of Chinese ends without a space.
 _CHINESE_WRAP = re.compile(rf"(?<=[{_CJK}])\s*\n\s*|\s*\n\s*(?=[{_CJK}])")
 
+# Chinese pages often leave out the last full stop; a comma among enough characters tells a sentence from a name.
+_CHINESE_SENTENCE = re.compile(rf"^(?=.*[，。])(?:[^{_CJK}]*[{_CJK}]){{12}}")
+
 
 def _prose(paragraphs: Iterable[str]) -> str:
     """Join the paragraphs that are sentences, each on one line."""
     unwrapped = (" ".join(_CHINESE_WRAP.sub("", text).split()) for text in paragraphs)
-    return _PARAGRAPH.join(text for text in unwrapped if text.endswith(_ENDS))
+    return _PARAGRAPH.join(text for text in unwrapped if text.endswith(_ENDS) or _CHINESE_SENTENCE.search(text))
 
 
 _HTML_PARAGRAPH = re.compile(
@@ -39,16 +42,19 @@ def html_pages(members: Members) -> Iterator[str]:
 
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])?")
 _MARKDOWN_MARK = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
-_NO_PROSE = re.compile(r"\s{4}|\t|[-*+|#>] ?|\d+[.)] |```|~~~|<|:::|\.\. ")
+_NO_PROSE = re.compile(r"\s{4}|\t|[-*+|#] |[|#]|\d+[.)] |```|~~~|<|:::|\.\. ")
+_QUOTED_LINE = re.compile(r"(?m)^> ?")
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _FENCE = re.compile(r"(?ms)^(```|~~~).*?^\1")
 
 
 def markdown(members: Members) -> Iterator[str]:
-    """Paragraphs of Markdown files: no headings, lists, tables, quotations or code."""
+    """Paragraphs of Markdown files: no headings, lists, tables or code."""
     for _, content in members:
-        text = _FENCE.sub("", content.decode("utf-8", "replace").replace("\r\n", "\n"))
+        text = _QUOTED_LINE.sub("", _FENCE.sub("", content.decode("utf-8", "replace").replace("\r\n", "\n")))
         blocks = (block for block in re.split(r"\n\s*\n", text) if not _NO_PROSE.match(block.lstrip("\n")))
-        yield _prose(_MARKDOWN_MARK.sub("", _MARKDOWN_LINK.sub(r"\1", block)) for block in blocks)
+        bare = (_MARKDOWN_MARK.sub("", _MARKDOWN_LINK.sub(r"\1", block)) for block in blocks)
+        yield _prose(_ESCAPED.sub(r"\1", block) for block in bare)
 
 
 _ROFF_CODE = re.compile(r"(?ms)^\.(?:nf|EX|Bd)\b.*?^\.(?:fi|EE|Ed)\b.*?$|^\.TS.*?^\.TE")

@@ -81,7 +81,7 @@ def game_stories(members: Members) -> Iterator[str]:
         yield _PARAGRAPH.join(text.strip() for text in texts if "<" not in text and len(text.split()) > 1)
 
 
-_TURN = re.compile(r"(?ms)^(user|assistant channel=final):\n(.*?)(?=^\S[^\n]*:\n|\Z)")
+_TURN = re.compile(r"(?ms)^(system|user|assistant channel=final):\n(.*?)(?=^\S[^\n]*:\n|\Z)")
 _ARTICLE_OF_LAW = re.compile(r"<[條条]文[內内]容><!\[CDATA\[(.*?)\]\]></[條条]文[內内]容>", re.DOTALL)
 _NUMBERED = re.compile(r"(?m)^\s*(?:[一二三四五六七八九十]+、|（[一二三四五六七八九十]+）|\d+[.、])\s*")
 
@@ -96,7 +96,7 @@ def articles_of_law(members: Members) -> Iterator[str]:
 
 
 def staged_dialogues(members: Members) -> Iterator[str]:
-    """What is said in dialogues after ``user:`` or ``assistant channel=final:``, in simplified characters."""
+    """What is said in dialogues (``system:``, ``user:``, ``assistant channel=final:``), in simplified characters."""
     for content in _simplified(members):
         yield _PARAGRAPH.join(text.strip() for _, text in _TURN.findall(content))
 

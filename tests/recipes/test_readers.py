@@ -169,18 +169,22 @@ def test_html_gives_paragraphs_that_are_sentences() -> None:
 
 def test_markdown_gives_prose_alone() -> None:
     text = (
-        "# Heading.\n\nSee **the** [guide](x.html) and `ls`\nfor _more_.\n\n- an item.\n\n"
+        "# Heading.\n\nSee **the** [guide](x.html) and `ls`\nfor _more_.\n\n> Ten\\. Quoted.\n\n- an item.\n\n"
         "```\ncode.\n```\n\n    indented.\n"
     )
-    assert paragraphs(markdown, text) == ["See the guide and ls for more."]
+    assert paragraphs(markdown, text) == ["See the guide and ls for more.", "Ten. Quoted."]
 
 
 def test_manual_pages_lose_commands_and_fonts() -> None:
     page = (
         '.TH LS 1 "2020"\n.SH NAME\nls \\- list files\n.SH DESCRIPTION\nThe\n.B ls\ncommand \\fIlists\\fR\nfiles.\n'
-        ".PP\n列出\n文件。\n.nf\ncode.\n.fi\n"
+        ".PP\n列出\n文件。\n.TP\n显示版本\n.TP\n列出给定目录里的全部文件，不只是可见的\n.nf\ncode.\n.fi\n"
     )
-    assert paragraphs(man_pages, page) == ["The ls command lists files.", "列出文件。"]
+    assert paragraphs(man_pages, page) == [
+        "The ls command lists files.",
+        "列出文件。",
+        "列出给定目录里的全部文件，不只是可见的",
+    ]
 
 
 def test_docstrings_give_each_sentence_once() -> None:
@@ -247,6 +251,7 @@ def test_of_staged_dialogues_what_is_said_is_kept() -> None:
     )
     names = ("opencc/TSCharacters.txt", "a_zh-TW.txt")
     assert paragraphs(staged_dialogues, "請\t请\n問\t问\n幾\t几\n點\t点\n", play, names=names) == [
+        "旅館。",
         "请问几点？",
         "三点。",
     ]
