@@ -40,6 +40,9 @@ def key(sentence: str) -> int:
     return int.from_bytes(hashlib.blake2b(bare.encode("utf-8"), digest_size=8).digest(), "little")
 
 
+_NOTHING = key("")  # of signs alone: a row of dashes says nothing
+
+
 class Measured:
     """The sentences of measured sets, by their keys."""
 
@@ -53,6 +56,7 @@ class Measured:
         keys = {
             key(" ".join(tokens)) for text in sentences for tokens in tokenized(io.StringIO(text).readline, tokenizer)
         }
+        keys.discard(_NOTHING)
         for one in keys:
             known = self._sets.get(one, ())
             self._sets[one] = known if name in known else (*known, name)

@@ -73,6 +73,7 @@ def test_a_set_that_is_not_there_is_named(folder: Path, tmp_path_factory: pytest
 
 def test_short_sentences_are_nobodys() -> None:
     measured = Measured()
-    measured.add("talk", ["How are you, Tom?", "How are you doing, Tom?"], "en")
+    measured.add("talk", ["How are you, Tom?", "How are you doing, Tom?", "- - - - - -"], "en")
+    assert measured.find("* * * * * *") == ()
     assert measured.find("How are you , Tom") == ()
     assert measured.find("How are you doing , Tom ?") == ("talk",)
