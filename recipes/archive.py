@@ -1,4 +1,4 @@
-"""Members of tar and zip archives, read in memory one by one: nothing is ever written under a name from an archive."""
+"""Members of tar, zip and Debian archives, read in memory: nothing is written under a name from an archive."""
 
 import gzip
 import io
@@ -19,12 +19,12 @@ def read_members(path: Path, patterns: Sequence[str], *, leave_out: Sequence[str
     A gzip-packed member is unpacked; the files of a zip archive inside the archive are given under ``outer/inner``.
 
     Args:
-        path: A tar file (plain or gzip) or a zip file (a wheel is one).
-        patterns: Patterns of the members to read; each must match at least one member.
-        leave_out: Patterns of the members to leave out.
+        path: A tar file (plain or gzip), a zip file (a wheel is one) or a Debian package, whose data files are read.
+        patterns: What to read; every one must match a member. Members of a Debian package begin with ``./``.
+        leave_out: What to leave out of it.
 
     Raises:
-        InputError: A pattern matches nothing, or the file is not an archive.
+        InputError: A pattern matches nothing, or the file is no archive.
     """
     unmatched = set(patterns)
     for name, content in _files(path, patterns, leave_out, unmatched):
@@ -50,10 +50,26 @@ def _files(path: Path, patterns: Sequence[str], leave_out: Sequence[str], unmatc
                     yield info.filename, archive.read(info)
         return
     try:
-        with tarfile.open(path) as tar:
+        with _tar(path) as tar:
             for member in tar:
-                # Links are ignored: they could point anywhere.
+                # Links are left alone: they could point anywhere.
                 if member.isreg() and wanted(member.name) and (file := tar.extractfile(member)):
                     yield member.name, file.read()
     except tarfile.TarError as error:
         raise InputError(f"{path.name}: neither a tar nor a zip archive: {error}; fetch it again") from error
+
+
+_AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
+
+
+def _tar(path: Path) -> tarfile.TarFile:
+    """Open a tar file, or the ``data.tar`` of a Debian package, which is an ar archive."""
+    with path.open("rb") as file:
+        if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
+            return tarfile.open(path)
+        while header := file.read(_AR_HEADER):
+            name, size = header[:16].decode("ascii").strip(), int(header[48:58])
+            if name.startswith("data.tar"):
+                return tarfile.open(fileobj=io.BytesIO(file.read(size)))
+            file.seek(size + size % 2, io.SEEK_CUR)
+    raise tarfile.ReadError("a Debian package without data.tar")

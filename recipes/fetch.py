@@ -2,6 +2,7 @@
 
 A file of the Python package index is found on the index page that pip itself is set to use and fetched as it is; pip
 is not asked to download, because for a source archive it would run the package's set-up. npm packs without scripts.
+apt-get downloads a Debian package without installing it; Debian 12 (bookworm) has the versions that are pinned.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ def fetch(source: Source, folder: Path) -> Path:
     # In the same folder as the target, so that it can be renamed, and a broken download leaves nothing behind.
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         partial = Path(temporary, source.file)
-        (_from_npm if source.registry == "npm" else _from_pypi)(source, partial)
+        {"npm": _from_npm, "debian": _from_debian, "pypi": _from_pypi}[source.registry](source, partial)
         verify(partial, source)
         partial.rename(target)
     return target
@@ -69,6 +70,19 @@ def _from_npm(source: Source, partial: Path) -> None:
     if run.returncode or not partial.is_file():
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
         raise InputError(f"{name}: npm did not deliver {partial.name}: {last}; check the network and the registry")
+
+
+def _from_debian(source: Source, partial: Path) -> None:
+    name = f"{source.package}={source.version}"
+    try:
+        run = subprocess.run(
+            ["apt-get", "download", name], capture_output=True, text=True, cwd=partial.parent, check=False
+        )
+    except FileNotFoundError:
+        raise InputError(f"{name}: apt-get is needed to fetch it and is not here; use a Debian system") from None
+    if run.returncode or not partial.is_file():
+        last = (run.stderr.strip().splitlines() or ["no message"])[-1]
+        raise InputError(f"{name}: apt-get did not deliver {partial.name}: {last}; run apt-get update on Debian 12")
 
 
 def _from_pypi(source: Source, partial: Path) -> None:

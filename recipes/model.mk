@@ -1,4 +1,5 @@
 # The text a model learns from, and the model; archives, text and checkpoints lie in work/.
+# MEASURED=folder names the sets that models are measured on; by default ../shared/data beside the checkout.
 NAME := $(notdir $(CURDIR))
 ROOT := ../..
 PYTHON ?= .venv/bin/python
@@ -8,4 +9,4 @@ model: work/train.txt
 	cd $(ROOT) && $(PYTHON) -m recipes.model $(NAME)
 
 text work/train.txt:
-	cd $(ROOT) && $(PYTHON) -m recipes.prepare $(NAME)
+	cd $(ROOT) && $(PYTHON) -m recipes.prepare $(NAME) $(if $(MEASURED),--measured $(MEASURED))

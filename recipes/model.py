@@ -27,8 +27,8 @@ from polyseme.text.tokenizers import tokenized
 from polyseme.train.lm.evaluate import evaluate
 from polyseme.train.lm.run import train
 from recipes.card import card
+from recipes.collect import read
 from recipes.fetch import fetch
-from recipes.prepare import read
 from recipes.sources import ROOT, Recipe, load_recipe
 
 BUNDLED = ROOT.parent / "src/polyseme/bundled"
@@ -137,7 +137,7 @@ def _evaluation_texts(recipe: Recipe) -> dict[str, Path]:
     texts = {}
     for source in recipe.evaluation:
         path = recipe.work / f"{source.name}.txt"
-        documents = read(source, fetch(source, recipe.work / "downloads"))
+        documents = read(source, recipe, {source.file: fetch(source, recipe.work / "downloads")})
         lines = (
             " ".join(tokens) + "\n"
             for document in documents

@@ -1,64 +1,53 @@
-"""Makes the training text of a recipe: fetches, reads, cleans and tokenises it, and holds out a part.
+"""The training text of a recipe: fetched, read, cleaned, tokenised, and split into training and held-out text.
 
-    python -m recipes.prepare english-small
+    python -m recipes.prepare english-small --measured ../shared/data
 
-writes ``train.txt``, ``heldout.txt`` (one tokenised sentence per line) and ``sources.json`` (what each source gave and
-why sentences were left out) to ``recipes/english-small/work/``, each complete, when all three are made.
+writes to ``recipes/english-small/work/``, when all is made:
+
+- ``train.txt`` and ``heldout.txt``, one tokenised sentence per line;
+- ``old-heldout.txt``, the text that the first generation of the model was measured on and that is not trained on;
+- ``sources.json``, what each source gave and why sentences were left out;
+
+and ``recipes/english-small/TEXT.md``, a table of the sources.
 """
 
 import argparse
-import io
 import json
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
-from polyseme.errors import PolysemeError
-from polyseme.text.choices import Tokenizer
-from polyseme.text.tokenizers import tokenized
+from polyseme.errors import InputError, PolysemeError
 from recipes import blocks
-from recipes.archive import read_members
 from recipes.blocks import Block
-from recipes.clean import FAULTS, Seen
+from recipes.card import data_section
+from recipes.collect import Filters, collect, read
 from recipes.fetch import fetch
-from recipes.readers import READERS
+from recipes.overlap import Measured, load_measured
 from recipes.sources import Recipe, Source, load_recipe
 
-BLOCK_SENTENCES = 100
 SEED = 1
-EVALUATION_SHARE = 0.05  # a document with this many sentences of evaluation text is left out completely
+_FILES = ("train.txt", "heldout.txt", "old-heldout.txt", "sources.json")
 
 
-@dataclass(slots=True)
-class Counts:
-    """How many sentences of a source were kept or left out."""
-
-    kept: list[Block] = field(default_factory=list)
-    removed: Counter[str] = field(default_factory=Counter)
-
-
-def prepare(recipe: Recipe, *, limit: int | None = None) -> dict[str, object]:
-    """Make the training text of a recipe and return the content of ``sources.json``.
+def prepare(recipe: Recipe, *, measured: Path | None = None, limit: int | None = None) -> dict[str, object]:
+    """Make the training text of a recipe and return what ``sources.json`` holds.
 
     Args:
         recipe: Its sources; archives are kept in ``work/downloads``.
-        limit: Read only this many documents of each source, as a trial; the result is written to ``work/trial``.
+        measured: The folder of the sets that models are measured on, whose sentences are left out.
+        limit: Read only so many documents of each source, to try things out; the result is written to
+            ``work/trial``.
     """
     work = recipe.work if limit is None else recipe.work / "trial"
     work.mkdir(parents=True, exist_ok=True)
-    archives = {s.file: fetch(s, recipe.work / "downloads") for s in (*recipe.sources, *recipe.evaluation)}
-    evaluation = frozenset(
-        line
-        for source in recipe.evaluation
-        for document in read(source, archives[source.file])
-        for line in map(" ".join, tokenized(io.StringIO(document).readline, recipe.tokenizer))
-    )
-    seen = Seen()
+    archives, unavailable = _fetch_all(recipe)
+    sets, missing = load_measured(recipe.tokenizer, measured)
+    for name in missing:
+        _say(f"{name}: not there, so the training text is not compared with it")
+    _add_evaluation(sets, recipe, archives)
+    filters = Filters(recipe.tokenizer, sets, _old_heldout(recipe))
     facts: dict[str, object] = {}
     training: list[Block] = []
     held_out: list[Block] = []
@@ -66,78 +55,79 @@ def prepare(recipe: Recipe, *, limit: int | None = None) -> dict[str, object]:
         folder = Path(temporary)
         with (folder / "blocks").open("w+b") as scratch:
             for source in recipe.sources:
-                documents = islice(read(source, archives[source.file]), limit)
-                counts = collect(documents, source, recipe.tokenizer, seen, scratch, evaluation=evaluation)
+                if source.name in unavailable:
+                    continue
+                documents = islice(read(source, recipe, archives), limit)
+                counts = collect(documents, source, filters, scratch)
                 used, unused = blocks.split(counts.kept)
                 training += used
                 held_out += unused
-                facts[source.name] = _facts(source, used, unused, counts.removed)
+                facts[source.name] = {
+                    **_facts(source, used, unused),
+                    "removed sentences": dict(sorted(counts.removed.items())),
+                    "measured sets": dict(sorted(counts.measured.items())),
+                }
                 _say(f"{source.name}: {sum(block.tokens for block in counts.kept):,} tokens")
             blocks.write(training, scratch, folder / "train.txt", seed=SEED)
             blocks.write(held_out, scratch, folder / "heldout.txt", seed=SEED)
+        old = filters.found_before.values()
+        (folder / "old-heldout.txt").write_text("".join(f"{line}\n" for line in old), "utf-8")
         summary: dict[str, object] = {
             "recipe": recipe.name,
             "train": _size(training),
             "heldout": _size(held_out),
+            "old heldout": {
+                "sentences": len(old),
+                "of": len(filters.before),
+                "tokens": sum(line.count(" ") + 1 for line in old),
+            },
+            "compared with": sets.sizes,
+            "not compared with": missing,
+            "unavailable": unavailable,
+            "downloaded bytes": sum(path.stat().st_size for path in archives.values()),
             "sources": facts,
         }
         (folder / "sources.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        for name in ("train.txt", "heldout.txt", "sources.json"):
+        for name in _FILES:
             (folder / name).replace(work / name)
+    if limit is None:
+        (work.parent / "TEXT.md").write_text(f"# The text of {recipe.name}\n\n{data_section(recipe, summary)}", "utf-8")
     return summary
 
 
-def read(source: Source, archive: Path) -> Iterator[str]:
-    """The documents of a source."""
-    return READERS[source.reader](read_members(archive, source.members, leave_out=source.leave_out))
+def _fetch_all(recipe: Recipe) -> tuple[dict[str, Path], list[str]]:
+    """The archives by file name, and the names of optional sources that cannot be had."""
+    archives: dict[str, Path] = {}
+    unavailable = []
+    for source in (*recipe.sources, *recipe.evaluation, *recipe.tables):
+        try:
+            archives[source.file] = fetch(source, recipe.work / "downloads")
+        except InputError as error:
+            if not source.optional:
+                raise
+            _say(f"{source.name}: left out: {error}")
+            unavailable.append(source.name)
+    return archives, unavailable
 
 
-def collect(
-    documents: Iterable[str],
-    source: Source,
-    tokenizer: Tokenizer,
-    seen: Seen,
-    scratch: BinaryIO,
-    *,
-    evaluation: frozenset[str] = frozenset(),
-) -> Counts:
-    """Split documents into clean sentences and keep them in blocks, as many as the source's cap allows."""
-    counts = Counts()
-    pending: list[str] = []
-    fault_of = FAULTS[tokenizer]
-    stored: list[Block] = []
-    for document in documents:
-        sentences = list(tokenized(io.StringIO(document).readline, tokenizer))
-        known = sum(" ".join(tokens) in evaluation for tokens in sentences)
-        # The same article in another edition: its other sentences differ only in how they are written.
-        if known > 1 and known >= EVALUATION_SHARE * len(sentences):
-            counts.removed["evaluation text"] += len(sentences)
-            continue
-        for tokens in sentences:
-            line = " ".join(tokens)
-            fault = fault_of(tokens) or (line in evaluation and "evaluation text") or (seen(line) and "duplicate")
-            if fault:
-                counts.removed[fault] += 1
-                continue
-            pending.append(line)
-            if len(pending) == BLOCK_SENTENCES:
-                stored.append(blocks.store(pending, source.name, len(stored), scratch))
-                pending.clear()
-    if pending:
-        stored.append(blocks.store(pending, source.name, len(stored), scratch))
-    counts.kept = blocks.capped(stored, source.cap)
-    if over := sum(block.sentences for block in stored) - sum(block.sentences for block in counts.kept):
-        counts.removed["over the cap"] = over
-    return counts
+def _add_evaluation(sets: Measured, recipe: Recipe, archives: dict[str, Path]) -> None:
+    for source in recipe.evaluation:
+        sets.add(source.name, read(source, recipe, archives), recipe.tokenizer)
 
 
-def _facts(source: Source, used: list[Block], held_out: list[Block], removed: Counter[str]) -> dict[str, object]:
+def _old_heldout(recipe: Recipe) -> frozenset[int]:
+    """Keys of the sentences held out for the first generation of the model; their text is not part of the project."""
+    path = recipe.work.parent / "old-heldout.keys"
+    return frozenset(int(line, 16) for line in path.read_text("ascii").split()) if path.exists() else frozenset()
+
+
+def _facts(source: Source, used: list[Block], held_out: list[Block]) -> dict[str, object]:
     return {
         "package": f"{source.registry}: {source.package} {source.version}",
         "licence": source.licence,
+        "kind": source.kind,
         "train": _size(used),
         "heldout": _size(held_out),
-        "removed sentences": dict(sorted(removed.items())),
     }
 
 
@@ -154,14 +144,15 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.prepare", description=__doc__.splitlines()[0])
     parser.add_argument("recipe", help="the folder's name, such as english-small")
-    parser.add_argument("--limit", type=int, help="read only this many documents of each source, into work/trial")
+    parser.add_argument("--measured", type=Path, help="the folder of the sets that models are measured on")
+    parser.add_argument("--limit", type=int, help="read only so many documents of each source, into work/trial")
     given = parser.parse_args()
     try:
-        summary = prepare(load_recipe(given.recipe), limit=given.limit)
+        summary = prepare(load_recipe(given.recipe), measured=given.measured, limit=given.limit)
     except PolysemeError as error:
         _say(f"error: {error}")
         return 2
-    _say(f"train {summary['train']}, heldout {summary['heldout']}")
+    _say(f"train {summary['train']}, heldout {summary['heldout']}, old heldout {summary['old heldout']}")
     return 0
 
 

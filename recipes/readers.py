@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from recipes import chinese_readers, english_readers
+from recipes import chinese_readers, english_readers, page_readers, record_readers
 from recipes.archive import Members
 
 Reader = Callable[[Members], Iterator[str]]
@@ -26,5 +26,17 @@ READERS: dict[str, Reader] = {
         chinese_readers.novel,
         chinese_readers.tagged_characters,
         chinese_readers.tagged_words,
+        page_readers.docstrings,
+        page_readers.html_pages,
+        page_readers.man_pages,
+        page_readers.markdown,
+        record_readers.articles_of_law,
+        record_readers.chat_messages,
+        record_readers.dated_lines,
+        record_readers.game_stories,
+        record_readers.passages,
+        record_readers.pubmed,
+        record_readers.reviews,
+        record_readers.staged_dialogues,
     )
 }

@@ -9,7 +9,21 @@ from polyseme.errors import FormatError, InputError
 from polyseme.text.choices import Tokenizer
 
 ROOT = Path(__file__).parent
-Registry = Literal["pypi", "npm"]
+Registry = Literal["pypi", "npm", "debian"]
+Kind = Literal[
+    "conversation",
+    "reviews and opinion",
+    "news",
+    "fiction",
+    "encyclopedia",
+    "manuals",
+    "law and parliament",
+    "science",
+    "dictionary",
+    "speeches and essays",
+    "religion",
+    "classical",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +45,14 @@ class Source:
     """A name in `recipes.readers.READERS`."""
     licence: str
     what: str
+    kind: Kind | None = None
+    """What sort of text it is; every source that is trained on has one."""
     cap: int | None = None
-    """At most this many tokens are kept, in blocks drawn from the whole source."""
+    """At most this many tokens are kept, in blocks drawn from the whole source. With 0, nothing is trained on."""
+    needs: str | None = None
+    """The name of a table (an entry of ``[[table]]``) that the reader is given before the source's own files."""
+    optional: bool = False
+    """Continue without it if the registry does not keep this version (Debian replaces versions by security fixes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +64,8 @@ class Recipe:
     sources: tuple[Source, ...]
     evaluation: tuple[Source, ...] = ()
     """Text that the model is measured on; no sentence of it is used for training."""
+    tables: tuple[Source, ...] = ()
+    """Tables that readers need, such as one of characters."""
 
     @property
     def work(self) -> Path:
@@ -67,19 +89,23 @@ def load_recipe(name: str) -> Recipe:
         raise InputError(f"no recipe {name!r}; choose one of {', '.join(recipe_names())}")
     path = ROOT / name / "sources.toml"
     content = tomllib.loads(path.read_text("utf-8"))
-    sources, evaluation = (
-        tuple(_source(entry, path.name) for entry in content.get(part, ())) for part in ("source", "evaluation")
+    sources, evaluation, tables = (
+        tuple(_source(entry, path.name) for entry in content.get(part, ()))
+        for part in ("source", "evaluation", "table")
     )
-    return Recipe(name, content["tokenizer"], sources, evaluation)
+    return Recipe(name, content["tokenizer"], sources, evaluation, tables)
 
 
 def _source(entry: dict[str, object], where: str) -> Source:
     known = {field.name for field in fields(Source)}
-    needed = known - {"leave_out", "cap"}
+    needed = known - {"leave_out", "kind", "cap", "needs", "optional"}
     name = entry.get("name", "a source without a name")
     if wrong := sorted((needed - entry.keys()) | (entry.keys() - known)):
         raise FormatError(f"{where}: {name}: missing or unknown fields: {', '.join(wrong)}; correct the entry")
     if entry["registry"] not in get_args(Registry):
-        raise FormatError(f"{where}: {name}: registry {entry['registry']!r}; choose one of pypi, npm")
+        choices = ", ".join(get_args(Registry))
+        raise FormatError(f"{where}: {name}: registry {entry['registry']!r}; choose one of {choices}")
+    if entry.get("kind", "news") not in get_args(Kind):
+        raise FormatError(f"{where}: {name}: kind {entry['kind']!r}; choose one of {', '.join(get_args(Kind))}")
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     return Source(**values)  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     made = model.make(recipe, place=tmp_path / "bundled")
     assert polyseme.load(made).dim == 16
     card = (made / "README.md").read_text(encoding="utf-8")
-    assert "| A chain of syllables. | pypi: chain 1.0 | none | 2,000 |" in card
+    assert "| A chain of syllables. | other | pypi: chain 1.0 | none | 2,000 | 100.0% |" in card
     assert "| held-out text | " in card
     assert card.count("| 0 | 0.500 |") == 2
     assert not list(tmp_path.glob("**/*.training"))

@@ -2,14 +2,18 @@ import io
 import json
 import random
 import tarfile
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from polyseme.errors import InputError
 from recipes import blocks, sources
 from recipes.clean import Seen, chinese_fault, english_fault
-from recipes.prepare import BLOCK_SENTENCES, collect, prepare
+from recipes.collect import BLOCK_SENTENCES, Filters, collect
+from recipes.overlap import Measured, key
+from recipes.prepare import prepare
 from recipes.sources import Recipe, Source
 
 
@@ -116,7 +120,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
 
 def test_preparation_counts_splits_and_repeats_itself(recipe: Recipe) -> None:
     summary = prepare(recipe)
-    names = ("train.txt", "heldout.txt", "sources.json")
+    names = ("train.txt", "heldout.txt", "old-heldout.txt", "sources.json")
     first = {name: (recipe.work / name).read_bytes() for name in names}
     assert prepare(recipe) == summary == json.loads(first["sources.json"])
     assert {name: (recipe.work / name).read_bytes() for name in names} == first
@@ -148,14 +152,52 @@ def test_a_failed_run_leaves_what_was_there(recipe: Recipe, monkeypatch: pytest.
     assert {path.name: path.read_bytes() for path in recipe.work.glob("*.*")} == before
 
 
-def test_evaluation_text_is_left_out_sentence_by_sentence_or_as_a_document(tmp_path: Path, recipe: Recipe) -> None:
-    evaluation = frozenset(["The cat was sold .", "The dog was sold ."])
-    documents = ["The cat was sold. The dog was sold. The fox was here.", "The cat was sold. The hen was there."]
+def test_measured_text_is_left_out_sentence_by_sentence_or_as_a_document(tmp_path: Path, recipe: Recipe) -> None:
+    measured = Measured()
+    measured.add("pets", ["THE CAT was sold to us -- the DOG, too.", "The dog was sold to them."], "en")
+    documents = [
+        "The cat was sold to us, the dog too. The dog was sold to them. The fox was here.",
+        "The cat was sold to us; the dog, too. The hen was there.",
+    ]
     with (tmp_path / "scratch").open("w+b") as scratch:
-        counts = collect(documents, recipe.sources[1], "en", Seen(), scratch, evaluation=evaluation)
+        counts = collect(documents, recipe.sources[1], Filters("en", measured), scratch)
         scratch.seek(0)
         assert scratch.read() == b"The hen was there .\n"
-    assert counts.removed == {"evaluation text": 4}
+    assert counts.removed == {"measured text": 4}
+    assert counts.measured == {"pets": 3}
+
+
+def test_what_was_held_out_before_is_written_apart_and_not_trained_on(recipe: Recipe) -> None:
+    prepare(recipe)
+    lines = (recipe.work / "train.txt").read_text("utf-8").splitlines()
+    before = [lines[3].upper(), lines[70]]
+    keys = "".join(f"{key(line):016x}\n" for line in before)
+    (recipe.work.parent / "old-heldout.keys").write_text(keys, encoding="ascii")
+    summary = prepare(recipe)
+    assert sorted((recipe.work / "old-heldout.txt").read_text("utf-8").splitlines()) == sorted([lines[3], lines[70]])
+    after = (recipe.work / "train.txt").read_text("utf-8") + (recipe.work / "heldout.txt").read_text("utf-8")
+    assert not {lines[3], lines[70]} & set(after.splitlines())
+    assert summary["old heldout"] == {
+        "sentences": 2,
+        "of": 2,
+        "tokens": len(lines[3].split()) + len(lines[70].split()),
+    }
+
+
+def test_an_optional_source_that_cannot_be_had_is_left_out(recipe: Recipe, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = replace(recipe.sources[0], name="gone", registry="debian", package="no-such", file="no-such.deb")
+    with pytest.raises(InputError, match=r"no-such=1\.0: apt-get"):
+        prepare(replace(recipe, sources=(*recipe.sources, gone)))
+    summary = prepare(replace(recipe, sources=(*recipe.sources, replace(gone, optional=True))))
+    assert summary["unavailable"] == ["gone"]
+    assert "gone: left out: no-such=1.0: apt-get" in capsys.readouterr().err
+
+
+def test_a_table_of_the_sources_is_written(recipe: Recipe) -> None:
+    prepare(recipe)
+    table = (recipe.work.parent / "TEXT.md").read_text("utf-8")
+    assert "| Toys. | other | npm: toy 1.0 | CC0 | " in table
+    assert "Found in the sources: " in table
 
 
 def test_evaluation_sources_are_not_trained_on(recipe: Recipe) -> None:

@@ -15,7 +15,18 @@ from recipes.english_readers import (
     wiktionary,
     wordnet,
 )
+from recipes.page_readers import docstrings, html_pages, man_pages, markdown
 from recipes.readers import Reader
+from recipes.record_readers import (
+    articles_of_law,
+    chat_messages,
+    dated_lines,
+    game_stories,
+    passages,
+    pubmed,
+    reviews,
+    staged_dialogues,
+)
 
 
 def paragraphs(reader: Reader, *contents: str, names: tuple[str, ...] = ("a.txt",) * 9) -> list[str]:
@@ -139,3 +150,108 @@ def test_classics_are_found_however_deep() -> None:
         {"content": "四。", "comment": ["不读"]},
     ]
     assert paragraphs(classics, json.dumps(works)) == ["一，二。", "三。", "四。"]
+
+
+def test_html_gives_paragraphs_that_are_sentences() -> None:
+    page = (
+        "<h1>Title.</h1><p class='x'>Use <code>ls</code> &amp; wait\n for it.<pre>code.</pre></p><p>A heading</p>"
+        "<table><tr><td><p>In a table.</p></td></tr></table><p>Unclosed.<p>Next."
+        '<div class="para">\n A <b>bold</b> step.\n</div><p>\u4e00\u884c\n   \u4e24\u884c\u3002</p>'
+    )
+    assert paragraphs(html_pages, page) == [
+        "Use ls & wait for it.",
+        "Unclosed.",
+        "Next.",
+        "A bold step.",
+        "一行两行。",
+    ]
+
+
+def test_markdown_gives_prose_alone() -> None:
+    text = (
+        "# Heading.\n\nSee **the** [guide](x.html) and `ls`\nfor _more_.\n\n> Ten\\. Quoted.\n\n- an item.\n\n"
+        "```\ncode.\n```\n\n    indented.\n"
+    )
+    assert paragraphs(markdown, text) == ["See the guide and ls for more.", "Ten. Quoted."]
+
+
+def test_manual_pages_lose_commands_and_fonts() -> None:
+    page = (
+        '.TH LS 1 "2020"\n.SH NAME\nls \\- list files\n.SH DESCRIPTION\nThe\n.B ls\ncommand \\fIlists\\fR\nfiles.\n'
+        ".PP\n列出\n文件。\n.TP\n显示版本\n.TP\n列出给定目录里的全部文件，不只是可见的\n.nf\ncode.\n.fi\n"
+    )
+    assert paragraphs(man_pages, page) == [
+        "The ls command lists files.",
+        "列出文件。",
+        "列出给定目录里的全部文件，不只是可见的",
+    ]
+
+
+def test_docstrings_give_each_sentence_once() -> None:
+    code = (
+        'class A:\n    r"""查询实例\n    """\n    def __init__(self):\n        r"""\n'
+        "        :param _Id: 用来查询实例的那个编号。<br>在列出全部实例时可以为空。\n        :type Id: str\n"
+        '        """\n    def id(self):\n        """用来查询实例的那个编号。\n        :rtype: str"""\n'
+    )
+    assert paragraphs(docstrings, code) == ["用来查询实例的那个编号。", "在列出全部实例时可以为空。"]
+
+
+def test_reviews_and_chat() -> None:
+    assert paragraphs(reviews, 'text,label\n"Good.<br /><br />Really &amp; truly.",1\n') == [
+        "Good.",
+        "Really & truly.",
+    ]
+    talk = {"a": {"messages": [[{"text": "Hi\nthere.", "sender": "x"}, {"text": "Well?"}], [{"text": "Yes."}]]}}
+    assert paragraphs(chat_messages, json.dumps(talk)) == ["Hi there.", "Well?", "Yes."]
+
+
+def test_passages_are_given_once_and_broken_lines_passed_over() -> None:
+    line = json.dumps({"passage": "It was ``good''. CANNOTANSWER", "question": "Was it?"})
+    assert paragraphs(passages, f"{line}\n{line}\nno JSON\n") == ['It was "good".']
+
+
+def test_pubmed_leaves_out_what_is_under_copyright_and_other_languages() -> None:
+    def article(text: str, rights: str = "", language: str = "eng") -> str:
+        notice = rights and f"<CopyrightInformation>{rights}</CopyrightInformation>"
+        return (
+            f"<PubmedArticle><Abstract><AbstractText Label='AIM'>{text}</AbstractText>{notice}</Abstract>"
+            f"<Language>{language}</Language></PubmedArticle>"
+        )
+
+    content = (
+        article("Rats &lt; <i>mice</i>.")
+        + article("Ours.", "© 2014 Elsevier. All rights reserved.")
+        + article("Free.", "This is under a Creative Commons licence.")
+        + article("Autre.", language="fre")
+        + "<PubmedArticle><Language>eng</Language></PubmedArticle>"
+    )
+    assert paragraphs(pubmed, content) == ["Rats < mice.", "Free."]
+
+
+def test_dated_lines_and_game_stories() -> None:
+    assert paragraphs(dated_lines, "1789 - A king falls.\n44 BC - Another.\n\n") == ["A king falls.", "Another."]
+    data = "mission x\n\tdialog `You land on <planet>.`\n\t\t`He waits.`\n\t\t`Yes`\n"
+    assert paragraphs(game_stories, data) == ["He waits."]
+
+
+def test_laws_are_put_into_simplified_characters() -> None:
+    law = (
+        "<法規><條文><條號>第 1 條</條號><條文內容><![CDATA[人民有言論\n之自由：\n一、講學。]]></條文內容></條文>"
+        "</法規>"
+    )
+    table = "論\t论\n講\t讲\n學\t学\n"
+    names = ("opencc/TSCharacters.txt", "FalV.xml")
+    assert paragraphs(articles_of_law, table, law, names=names) == ["人民有言论之自由：\n讲学。"]
+
+
+def test_of_staged_dialogues_what_is_said_is_kept() -> None:
+    play = (
+        '"""\nA guest asks.\n"""\n\nsystem:\n旅館。\n\nuser:\n請問幾點？\n\nassistant channel=analysis:\n不讀。\n\n'
+        "assistant channel=final:\n三點。\n"
+    )
+    names = ("opencc/TSCharacters.txt", "a_zh-TW.txt")
+    assert paragraphs(staged_dialogues, "請\t请\n問\t问\n幾\t几\n點\t点\n", play, names=names) == [
+        "旅館。",
+        "请问几点？",
+        "三点。",
+    ]
