@@ -133,7 +133,7 @@ def load_measured(tokenizer: Tokenizer, folder: Path | None = None) -> tuple[Mea
 
     Args:
         tokenizer: The tokeniser of the language, which says which sets are of that language.
-        folder: Where the sets lie that are no part of the project; by default ``../shared/data`` beside the checkout.
+        folder: Where the sets are that do not belong to the project; without it they are missing.
 
     Returns:
         The sentences, and the names of the sets that were not there to compare with.
@@ -146,9 +146,8 @@ def load_measured(tokenizer: Tokenizer, folder: Path | None = None) -> tuple[Mea
             measured.add(name, _sentence_columns(path), tokenizer)
         else:
             missing.append(name)
-    where = folder or ROOT.parent.parent / "shared" / "data"
     for name, (pattern, read) in _ENGLISH_SETS.items() if language == "english" else ():
-        paths = sorted(where.glob(pattern))
+        paths = sorted(folder.glob(pattern)) if folder is not None else []
         for path in paths:
             measured.add(name, read(path), tokenizer)
         if not paths:

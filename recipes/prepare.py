@@ -1,6 +1,6 @@
 """The training text of a recipe: fetched, read, cleaned, tokenised, and split into training and held-out text.
 
-    python -m recipes.prepare english-small --measured ../shared/data
+    python -m recipes.prepare english-small --measured evaluation-sets
 
 writes to ``recipes/english-small/work/``, when all is made:
 
