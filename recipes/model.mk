@@ -1,5 +1,5 @@
 # The text a model learns from, and the model; archives, text and checkpoints lie in work/.
-# MEASURED=folder names the sets that models are measured on; by default ../shared/data beside the checkout.
+# MEASURED=folder names the sets that models are measured on, which no text may contain.
 NAME := $(notdir $(CURDIR))
 ROOT := ../..
 PYTHON ?= .venv/bin/python

@@ -2,7 +2,7 @@
 
 Two sentences are the same if they agree in letters and digits, whatever their case, spaces and punctuation.
 
-    python -m recipes.overlap english-small --measured ../shared/data
+    python -m recipes.overlap english-small --measured evaluation-sets
 
 reports how many sentences of ``work/train.txt`` stand in each set (none, after `recipes.prepare` has used the sets).
 """
@@ -53,15 +53,14 @@ class Measured:
 
     def add(self, name: str, sentences: Iterable[str], tokenizer: Tokenizer) -> None:
         """Add a set; texts of several sentences are cut into them as the training text is."""
-        before = self.sizes.get(name, 0)
         keys = {
             key(" ".join(tokens)) for text in sentences for tokens in tokenized(io.StringIO(text).readline, tokenizer)
         }
         keys.discard(_NOTHING)
-        for one in keys:
-            known = self._sets.get(one, ())
-            self._sets[one] = known if name in known else (*known, name)
-        self.sizes[name] = before + len(keys)
+        new = [one for one in keys if name not in self._sets.get(one, ())]
+        for one in new:
+            self._sets[one] = (*self._sets.get(one, ()), name)
+        self.sizes[name] = self.sizes.get(name, 0) + len(new)
 
     def find(self, line: str) -> tuple[str, ...]:
         """Name the sets that hold a tokenised sentence; sentences of fewer than `SHORTEST` tokens are never found."""
@@ -115,14 +114,14 @@ def _tokens(path: Path) -> Iterator[str]:
 
 # Which files of the folder of measured sets hold what; every set named here that is there is compared with.
 _ENGLISH_SETS: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
-    "wikitext-2 valid": ("wikitext-2-raw/valid.raw.gz", _wikitext),
+    "wikitext-2-valid": ("wikitext-2-raw/valid.raw.gz", _wikitext),
     "ud-ewt": ("ud-ewt/*.conllu.gz", _conllu),
     "ner-wikiann": ("ner-wikiann-en/*.conll.gz", _columns(0)),
     "sst": ("sst/*.txt", _trees),
     "nli-sick": ("nli-sick/*.txt", _sentence_columns),
     "squad": ("squad/*.json.gz", _squad),
     "srl-up-ewt": ("srl-up-ewt/*.conllu.gz", _conllu),
-    "coref-ontogum": ("coref-ontogum/*.conll.gz", _columns(3)),
+    "coref-ontogum": ("coref-ontogum/*.conll.gz", _columns(1)),
     "wsd semcor": ("wsd/semcor.jsonl.gz", _tokens),
     "wsd senseval-2": ("wsd/senseval2.jsonl.gz", _tokens),
 }

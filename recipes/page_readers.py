@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from recipes.archive import Members
 
 _PARAGRAPH = "\n\n"
-_ENDS = (".", "!", "?", '."', ".)", "。", "！", "？", "。”", "。）", "。」")
+_ENDS = (".", "!", "?", '."', ".)", "]", "。", "！", "？", "。”", "。）", "。」")
 _CJK = r"\u3400-\u9fff\u3000-\u303f\uff00-\uffef"
 # A wrapped line of Chinese ends without a space.
 _CHINESE_WRAP = re.compile(rf"(?<=[{_CJK}])\s*\n\s*|\s*\n\s*(?=[{_CJK}])")

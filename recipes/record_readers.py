@@ -14,10 +14,15 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 def reviews(members: Members) -> Iterator[str]:
-    """The column ``text`` of a CSV file of reviews, a document per review; labels are not read."""
+    """The column ``text`` of a CSV file of reviews, a document per review; labels are not read.
+
+    Sentences from Rotten Tomatoes are left out: they are those of the Stanford Sentiment Treebank.
+    """
     csv.field_size_limit(2**24)
     for _, content in members:
         for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"))):
+            if row["source"] == "rotten_tomatoes":
+                continue
             yield html.unescape(_TAG.sub(" ", row["text"].replace("<br /><br />", _PARAGRAPH)))
 
 

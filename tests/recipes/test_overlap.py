@@ -16,7 +16,7 @@ SENTENCES = {
     "squad": "The seventh cat sat on the mat .",
     "wsd semcor": "The eighth cat sat on the mat .",
     "wsd senseval-2": "The ninth cat sat on the mat .",
-    "wikitext-2 valid": "The tenth cat sat on the mat .",
+    "wikitext-2-valid": "The tenth cat sat on the mat .",
 }
 
 
@@ -33,15 +33,15 @@ def folder(tmp_path: Path) -> Path:
     put("ud-ewt/dev.conllu.gz", f"# sent_id = 1\n# text = {of['ud-ewt']}\n1\tThe\tthe\n\n")
     put("srl-up-ewt/dev.conllu.gz", f"# text = {of['srl-up-ewt']}\n1\tThe\tthe\n\n")
     put("ner-wikiann-en/dev.conll.gz", "".join(f"en:{word}\tO\n" for word in of["ner-wikiann"].split()) + "\n")
-    rows = "".join(f"doc 0 {n} {word} X\n" for n, word in enumerate(of["coref-ontogum"].split()))
-    put("coref-ontogum/dev.conll.gz", f"#begin document (doc)\n{rows}\n#end document\n")
+    rows = "".join(f"{n}\t{word}\t_\n" for n, word in enumerate(f"Cats sleep . {of['coref-ontogum']}".split()))
+    put("coref-ontogum/dev.conll.gz", f"# begin document cats\n{rows}# end document\n\n")
     put("sst/dev.txt", f"(2 {' '.join(f'(2 {word})' for word in of['sst'].split())})\n")
     put("nli-sick/SICK_train.txt", f"pair_ID\tsentence_A\tsentence_B\tlabel\n1\tA dog.\t{of['nli-sick']}\tX\n")
     paragraph = {"context": f"Short. {of['squad']}", "qas": [{"question": "Which of the cats sat on it?"}]}
     put("squad/dev.json.gz", json.dumps({"data": [{"paragraphs": [paragraph]}]}))
     put("wsd/semcor.jsonl.gz", json.dumps({"tokens": of["wsd semcor"].split()}) + "\n")
     put("wsd/senseval2.jsonl.gz", json.dumps({"tokens": of["wsd senseval-2"].split()}) + "\n")
-    put("wikitext-2-raw/valid.raw.gz", f" = Cats = \n {of['wikitext-2 valid']} \n")
+    put("wikitext-2-raw/valid.raw.gz", f" = Cats = \n {of['wikitext-2-valid']} \n")
     return tmp_path
 
 

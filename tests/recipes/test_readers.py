@@ -197,7 +197,9 @@ def test_docstrings_give_each_sentence_once() -> None:
 
 
 def test_reviews_and_chat() -> None:
-    assert paragraphs(reviews, 'text,label\n"Good.<br /><br />Really &amp; truly.",1\n') == [
+    assert paragraphs(
+        reviews, 'text,label,source\n"Good.<br /><br />Really &amp; truly.",1,imdb\nBad .,0,rotten_tomatoes\n'
+    ) == [
         "Good.",
         "Really & truly.",
     ]
