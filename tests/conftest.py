@@ -8,6 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+settings.register_profile("any machine", deadline=None)  # no test depends on the speed of the machine
+settings.load_profile("any machine")
 
 GOLDEN = Path(__file__).parent / "golden"
 
