@@ -120,14 +120,19 @@ def test_a_run_that_was_killed_after_its_last_rename_is_complete(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_another_file_under_the_name_is_not_taken_for_the_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with opened(tmp_path / "out") as work, monkeypatch.context() as patch:
+def stop_before_the_rename(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was killed when its output was about to get its name."""
+    with opened(output) as work, monkeypatch.context() as patch:
         patch.setattr(work_folder, "rename", lambda source, target: None)
         patch.setattr(WorkFolder, "remove", lambda self: None)
         (work.path / "joined").write_text("whole")
         work.install(work.path / "joined")
+
+
+def test_another_file_under_the_name_is_not_taken_for_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_before_the_rename(tmp_path / "out", monkeypatch)
     (tmp_path / "out").write_text("somebody else's")
     with pytest.raises(InputError, match="exists already"):
         opened(tmp_path / "out", resume=True)
@@ -148,11 +153,7 @@ def test_a_folder_of_which_only_the_name_was_made_is_begun_again(tmp_path: Path)
 def test_a_marker_of_an_installation_that_did_not_happen_is_not_believed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path / "out") as work, monkeypatch.context() as patch:
-        patch.setattr(work_folder, "rename", lambda source, target: None)
-        patch.setattr(WorkFolder, "remove", lambda self: None)
-        (work.path / "joined").write_text("whole")
-        work.install(work.path / "joined")
+    stop_before_the_rename(tmp_path / "out", monkeypatch)
     opened(tmp_path / "out", resume=True).close()
     # The file gets the name now, as if another one had been given its number by the system.
     (tmp_path / "out.partial" / "joined").rename(tmp_path / "out")

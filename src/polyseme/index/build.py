@@ -202,11 +202,8 @@ class Builder:
                 counter.add(len(sentence.tokens), sentence.share)
         except Interrupted as error:
             transaction.store_pending(writer, sentences=done)
-            kept = (
-                "nothing was stored yet"
-                if transaction.is_empty
-                else (f"what was done is stored in {transaction.path}: continue with --resume")
-            )
+            stored = f"what was done is stored in {transaction.path}: continue with --resume"
+            kept = "nothing was stored yet" if transaction.is_empty else stored
             raise Interrupted(f"interrupted; {kept}", number=error.number) from None
         if len(writer):
             transaction.store(writer, self._compression, sentences=done)
