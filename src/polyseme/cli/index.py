@@ -76,7 +76,7 @@ def index(
     A run that is killed loses at most a minute of its work. Continue it with --resume; that is safe even if the run had
     come to its end: no text is lost, and none is stored twice.
 
-    Example: polyseme index news.txt --tokenize en -m english-model -o news-index
+    Example: polyseme index news.txt -m english-small -o news-index
     """
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load

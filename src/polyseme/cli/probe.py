@@ -50,7 +50,7 @@ def probe(
     frequent label. Labels beyond the 1,000 most frequent are not learnt. The training vectors are held in memory: words
     x layers x dimensions x 2 bytes.
 
-    Example: polyseme probe english-model --train train.conllu --test dev.conllu --plot layers.png
+    Example: polyseme probe english-small --train train.conllu --test dev.conllu --plot layers.png
     """
     from polyseme import plots
     from polyseme.embed.load import load

@@ -136,7 +136,7 @@ def evaluate(
     sense. A lemma that is not in the training text gets its first sense; without --sense-index that is not known, and
     the word counts as wrong. Every word counts, so accuracy is F1.
 
-    Example: polyseme senses evaluate --train semcor.jsonl.gz --test senseval2.jsonl.gz -m english-model
+    Example: polyseme senses evaluate --train semcor.jsonl.gz --test senseval2.jsonl.gz -m english-small
     """
     from polyseme.embed.load import load
     from polyseme.study.sense_evaluation import evaluate_senses
