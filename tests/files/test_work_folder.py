@@ -74,7 +74,7 @@ def test_a_run_of_another_kind_is_not_resumed(tmp_path: Path) -> None:
         (b"[" * 100_000, "cannot be read, empty or damaged"),
         (b"[]", "holds a list where a JSON object is expected"),
         (b"{}", "kind: is missing"),
-        (b'{"kind": "embed", "settings": 3}', "settings: should be a valid dictionary, got 3"),
+        (b'{"kind": "embed", "settings": 3}', "settings: should be an object, got 3"),
     ],
 )
 def test_a_damaged_record_gets_one_line(tmp_path: Path, content: bytes, message: str) -> None:

@@ -130,7 +130,7 @@ def test_a_pickle_of_something_else(model: Path, held: object, called: str) -> N
 def test_a_tensor_that_is_larger_than_what_is_stored(model: Path) -> None:
     huge = torch.zeros(1, 1).expand(1 << 20, 1 << 20)
     torch.save({"forward_layer_0.input_linearity.weight": huge}, model / "encoder.pkl")
-    with pytest.raises(FormatError, match=r"encoder.pkl: forward_layer_0.* declares .* bytes but stores fewer; ref"):
+    with pytest.raises(FormatError, match=r"encoder.pkl: forward_layer_0.* declares .* but stores fewer .*; refused"):
         open_model(model)
 
 
@@ -142,9 +142,7 @@ def test_tensors_that_unpack_to_too_much(model: Path) -> None:
     ):
         for name in plain.namelist():
             packed.writestr(name, plain.read(name))
-    with pytest.raises(
-        FormatError, match=r"encoder.pkl!.*: [\d,]+ bytes would unpack to 33,554,432, more than 100 tim"
-    ):
+    with pytest.raises(FormatError, match=r"encoder.pkl!.*: [\d,]+ bytes would unpack to 33,554,432, more than 20 tim"):
         open_model(model)
 
 
@@ -187,12 +185,13 @@ def test_without_the_named_settings_the_public_default_is_taken(model: Path) -> 
     )
 
 
-def test_the_public_default_reads_a_model_of_its_shapes(tmp_path: Path) -> None:
+def test_the_public_default_reads_a_model_of_its_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout of the 44 public models, with few words, so that it is 400 MB no more than for a moment."""
     encoder, tokens = _DEFAULT["encoder"], _DEFAULT["token_embedder"]
     dim, cells, features = encoder["projection_dim"], encoder["dim"], sum(count for _, count in tokens["filters"])
     characters, words = ["a", "<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"], ["<oov>", "<pad>", "a"]
     zeros = torch.zeros(1)  # all values share one number, on disk too
+    monkeypatch.setattr("polyseme.formats.pickled_weights._SMALL_VIEWS", 1 << 30)
     table = {
         "char_emb_layer.embedding.weight": (len(characters), 50),
         "word_emb_layer.embedding.weight": (len(words), 100),
@@ -237,19 +236,19 @@ def test_the_public_default_reads_a_model_of_its_shapes(tmp_path: Path) -> None:
         (
             '"activation": "relu"',
             '"activation": "gelu"',
-            r"cnn_tiny\.json: activation: Input should be 'relu' or 'tanh'",
+            r"cnn_tiny\.json: activation: should be 'relu' or 'tanh'",
         ),
         (
             '"char_dim": 5',
             '"char_dim": 0',
-            r"cnn_tiny\.json: character_dim: Input should be greater than or equal to 1",
+            r"cnn_tiny\.json: character_dim: should be greater than or equal to 1",
         ),
         (
             '"projection_dim": 8',
             '"projection_dim": 9',
             r"projection\.weight is \(8, 24\) but .*cnn_tiny\.json asks for",
         ),
-        ('"dim": 16', '"dim": [16]', r"cnn_tiny\.json: hidden_dim: Input should be a valid integer"),
+        ('"dim": 16', '"dim": [16]', r"cnn_tiny\.json: hidden_dim: should be a whole number"),
         ('"token_embedder": {', '"token_embedder": 3, "x": {', r"cnn_tiny\.json: settings are not laid out as in an"),
     ],
 )

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.errors import FormatError
-from polyseme.formats.sstable import _masked_crc, read_table
+from polyseme.formats.crc32c import crc32c, masked
+from polyseme.formats.sstable import read_table
 from polyseme.formats.tensor_bundle import TensorBundle, latest_prefix
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tf_checkpoint"
@@ -55,12 +56,13 @@ def field(number: int, value: int | bytes) -> bytes:
 
 def entry(dtype: int, shape: list[int], *, offset: int = 0, size: int = 0, shard: int = 0, rest: bytes = b"") -> bytes:
     dims = b"".join(field(2, field(1, length)) for length in shape)
-    return field(1, dtype) + field(2, dims) + field(3, shard) + field(4, offset) + field(5, size) + rest
+    checksum = varint(6 << 3 | 5) + struct.pack("<I", masked(crc32c(DATA[offset : offset + size])))
+    return field(1, dtype) + field(2, dims) + field(3, shard) + field(4, offset) + field(5, size) + checksum + rest
 
 
 def sealed(content: bytes, kind: int = 0) -> bytes:
     body = content + bytes([kind])
-    return body + struct.pack("<I", _masked_crc(body))
+    return body + struct.pack("<I", masked(crc32c(body)))
 
 
 def block(rows: list[tuple[int, bytes, bytes]]) -> bytes:
@@ -185,9 +187,37 @@ def test_every_file_is_opened_once_and_closed() -> None:
     assert seen[-1].closed
 
 
-def test_the_checksum_is_the_published_one() -> None:
-    crc = 0xE3069283  # of "123456789" in every table of CRC-32C check values
-    assert _masked_crc(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+def test_values_that_changed_on_the_disk_are_refused() -> None:
+    for name, at in (("lm/char_embed", 0), ("train_perplexity", -1)):
+        with opened(INDEX) as bundle:
+            region = bundle[name]._regions[0]
+            place = region.offset + at % region.size
+        damaged = bytearray(DATA)
+        damaged[place] ^= 1
+        with (
+            opened(INDEX, bytes(damaged)) as bundle,
+            pytest.raises(
+                FormatError,
+                match=rf"^m.data-00000-of-00001: '{name}' does not have the right checksum; the file is damaged or "
+                r"truncated, copy it from its source again$",
+            ),
+        ):
+            bundle[name].read()
+
+
+def test_a_part_that_changed_on_the_disk_is_refused() -> None:
+    name = next(name for name in SHARDED if ".data-00001" in name)
+    damaged = bytearray(SHARDED[name])
+    damaged[-1] ^= 0x80
+    with TensorBundle(in_memory(SHARDED | {name: bytes(damaged)}), "sharded.ckpt") as bundle:
+        refused = []
+        for tensor in bundle.values():
+            try:
+                tensor.read()
+            except FormatError as error:
+                refused.append(str(error))
+    assert len(refused) == 1
+    assert "does not have the right checksum" in refused[0]
 
 
 STEPS = ["options.json", "model.ckpt-9.index", "model.ckpt-10.index", "model.ckpt-10.data-00000-of-00001"]
@@ -254,6 +284,7 @@ FLOATS = entry(1, [2, 3], size=24)
         (index_of({b"a": entry(1, [1] * 40, size=4)}), "its 40 dimensions are more or larger"),
         (index_of({b"a": field(2, 5)}), "field 2 is a number, expected a message"),
         (index_of({b"a": b"\x12\x7f"}), "field 2 is longer than its message"),
+        (index_of({b"a": entry(1, [2, 3], size=24, rest=field(6, 7))}), "field 6 is not a number of four bytes"),
         (index_of({b"a": entry(1, [4], rest=field(7, field(1, field(2, 4))))}), "part 0 has no entry of its own"),
         (index_of({b"a": entry(1, [4], rest=field(7, b""))}), "part 0 has no entry of its own"),
     ],

@@ -292,6 +292,13 @@ class TestOtherFiles:
         with pytest.raises(FormatError, match=r"is a zip; unpack it and give one file of word vectors$"):
             word_vectors.read(path_of(tmp_path, gzip.compress((tmp_path / "glove.zip").read_bytes())))
 
+    def test_gzip_that_unpacks_to_too_much(self, tmp_path: Path) -> None:
+        path = path_of(tmp_path, gzip.compress(b"".join(b"w%d 1 2 3 4\n" % number for number in range(8)) * 200_000))
+        with pytest.raises(
+            FormatError, match=r"[\d,]+ bytes would unpack to [\d,]+, more than 20 times as many; refus"
+        ):
+            word_vectors.read(path)
+
     @pytest.mark.parametrize("kept", [15, -12])
     def test_cut_gzip(self, kept: int, tmp_path: Path) -> None:
         path = path_of(tmp_path, gzip.compress(FORMS["binary"][0])[:kept])

@@ -1,6 +1,7 @@
 """Builds a network from the tensors of a file."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,8 @@ from polyseme.errors import FormatError
 from polyseme.formats.weights import shown_shape
 from polyseme.models.bilm import BiLM
 from polyseme.models.config import BiLMConfig
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
 class _NoNumbers(TorchFunctionMode):
@@ -28,11 +31,21 @@ class _NoNumbers(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -> BiLM:
-    """Build the network of ``config`` from ``tensors``, which must be exactly its parameters."""
+def without_numbers(build: Callable[[], AnyModule]) -> AnyModule:
+    """Build a module whose parameters have shapes and no memory, for weights that are assigned afterwards."""
     with torch.device("meta"), _NoNumbers():
-        bilm = BiLM.from_config(config)
-    expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
+        return build()
+
+
+def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -> BiLM:
+    """Build the biLM of ``config`` from ``tensors``, which must be exactly its parameters."""
+    return assemble_network(lambda: BiLM.from_config(config), tensors, where=where)
+
+
+def assemble_network(build: Callable[[], AnyModule], tensors: Mapping[str, Tensor], *, where: str) -> AnyModule:
+    """Build any network from ``tensors``, which must be exactly its parameters."""
+    network = without_numbers(build)
+    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     for name, shape in expected.items():
         if name not in tensors:
             raise FormatError(
@@ -47,10 +60,10 @@ def assemble(config: BiLMConfig, tensors: Mapping[str, Tensor], *, where: str) -
         raise FormatError(
             f"{where}: {unknown[0]} is not a tensor of this configuration; expected {', '.join(expected)}"
         )
-    bilm.load_state_dict(dict(tensors), assign=True)
-    for name, parameter in bilm.named_parameters():
+    network.load_state_dict(dict(tensors), assign=True)
+    for name, parameter in network.named_parameters():
         if not torch.isfinite(parameter).all():
             raise FormatError(
                 f"{where}: {name} holds NaN or infinity; the weights are damaged or their training diverged"
             )
-    return bilm.eval().requires_grad_(False)
+    return network.eval().requires_grad_(False)

@@ -1,7 +1,6 @@
 """bilm-tf's ``options.json`` + ``weights.hdf5``, which AllenNLP, SeqVec, BioELMo, CLARIN and NLPL models use."""
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +14,8 @@ from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import whole_folder
 from polyseme.formats.bilm_arrays import from_arrays, to_arrays
 from polyseme.formats.bilm_options import to_options
-from polyseme.formats.files import Files, check_unpacked
+from polyseme.formats.files import Files
+from polyseme.formats.hdf5_chunks import check_stored
 from polyseme.formats.weights import Weights
 from polyseme.models.config import CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.models.model import Model
@@ -51,14 +51,8 @@ class Hdf5Weights(Weights):
             raise FormatError(f"{self.path}: {name} holds {dataset.dtype}, expected floating-point numbers")
         if dataset.external or dataset.is_virtual:
             raise FormatError(f"{self.path}: {name} is in another file, which HDF5 would open; refused as unsafe")
-        # A tiny file may declare a huge array, so an array that is not fully stored is refused.
-        if not _is_stored(dataset):
-            raise FormatError(
-                f"{self.path}: {name} declares {dataset.nbytes:,} bytes but stores {dataset.id.get_storage_size():,}; "
-                "the file is truncated"
-            )
-        check_unpacked(f"{self.path}: {name}", dataset.id.get_storage_size(), dataset.nbytes)
         try:
+            check_stored(dataset, f"{self.path}: {name}")
             return torch.from_numpy(np.ascontiguousarray(dataset[...], dtype=np.float32))
         except (OSError, RuntimeError, MemoryError) as error:
             raise FormatError(
@@ -110,14 +104,6 @@ def write(model: Model, folder: Path) -> None:
                 file.create_dataset("softmax/b", data=tensors["softmax.bias"].cpu().numpy())
         if model.vocabulary:
             (target / "vocab.txt").write_text("".join(f"{word}\n" for word in model.vocabulary.words), encoding="utf-8")
-
-
-def _is_stored(dataset: h5py.Dataset) -> bool:
-    """Whether every number of an array is stored in the file; HDF5 fills in those that are not."""
-    if dataset.chunks is None:
-        return bool(dataset.id.get_storage_size() >= dataset.nbytes)
-    chunks = math.prod(-(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True))
-    return bool(dataset.id.get_num_chunks() >= chunks)
 
 
 def _first_line(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.files.json_file import problems
 from polyseme.formats.files import JsonObject
 from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig, WordEncoderConfig
@@ -41,8 +42,8 @@ def to_config(options: JsonObject, arrays: Weights, softmax: Weights, *, kind: s
     except KeyError as error:
         raise FormatError(f"{where}: no {error} setting; expected the options.json of a biLM") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'options'}: {first['msg']}") from error
+        place, problem = next(problems(error))
+        raise FormatError(f"{where}: {place or 'options'}: {problem}") from error
     except (TypeError, AttributeError) as error:
         raise FormatError(f"{where}: settings are not laid out as in a biLM's options.json ({error})") from error
 

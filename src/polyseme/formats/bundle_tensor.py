@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import FormatError
+from polyseme.formats.crc32c import crc32c, masked
 from polyseme.formats.protobuf import Message, damaged
 
 # The numbers are TensorFlow's (types.proto).
@@ -45,13 +46,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class _Region:
-    """A range of bytes in a data file, and the part of the tensor that it contains."""
+    """A range of bytes in a data file with its checksum, and the part of the tensor that it contains."""
 
     shard: Shard
     offset: int
     size: int
     part: Part
     shape: tuple[int, ...]
+    checksum: int
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class BundleTensor:
         """Return the values; bfloat16 comes as float32, every other type as it is stored.
 
         Raises:
-            FormatError: The type of the values cannot be read, or the file became shorter after it was opened.
+            FormatError: The type of the values cannot be read, they are not those that were written, or the file
+                became shorter after it was opened.
         """
         if self.dtype not in _READABLE:
             shard = self._regions[0].shard.name
@@ -90,14 +93,17 @@ class BundleTensor:
 
     def _load(self, region: _Region) -> npt.NDArray[np.generic]:
         raw = np.empty(region.size, np.uint8)
-        done = 0
+        done = checksum = 0
         region.shard.file.seek(region.offset)
         # In pieces, so that a large tensor is never in memory twice.
         while piece := region.shard.file.read(min(_PIECE, region.size - done)):
             raw[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
             done += len(piece)
+            checksum = crc32c(piece, checksum)
         if done < region.size:
             raise damaged(region.shard.name, f"{self.name!r} ends after {done} of {region.size} bytes")
+        if masked(checksum) != region.checksum:
+            raise damaged(region.shard.name, f"{self.name!r} does not have the right checksum")
         return raw.view(_READABLE[self.dtype]).reshape(region.shape)
 
 
@@ -166,7 +172,7 @@ def _region(entry: Message, shards: Sequence[Shard], part: Part) -> _Region:
         raise damaged(entry.where, f"{end} but that file has {shards[shard].size} bytes")
     if dtype in _READABLE and math.prod(shape) * _READABLE[dtype].itemsize != size:
         raise damaged(entry.where, f"{dtype} of {shape} does not fill {size} bytes")
-    return _Region(shards[shard], offset, size, part, shape)
+    return _Region(shards[shard], offset, size, part, shape, entry.fixed(6))
 
 
 def _dtype(entry: Message) -> str:

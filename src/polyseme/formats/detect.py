@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
-from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint, word_vectors
+from polyseme.formats import bilm_hdf5, cove_state, many_langs, native, tf_checkpoint, word_vectors
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
-from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds_softmax_alone
+from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds_softmax_alone, word_tables
 from polyseme.models.model import Model, ModelPath
+from polyseme.models.static import WordVectors
 
 BUNDLED = Path(__file__).parent.parent / "bundled"
 """The folder of bundled models, one subfolder per model."""
@@ -31,9 +32,8 @@ def open_any(path: ModelPath, *, softmax: str | Path | None = None, vocabulary: 
     given = {role: _existing(value, role) for role, value in extra.items() if value is not None}
     if isinstance(path, tuple):
         if len(path) != 2:
-            raise InputError(f"got {len(path)} paths, expected (options, weights)")
-        model = _read_pair(_existing(path[0], "options"), _existing(path[1], "weights"), given)
-        return replace(model, path=stored_path(path))
+            raise InputError(f"got {len(path)} paths, expected (options, weights) or CoVe's (weights, vectors)")
+        return replace(_read_pair(path, given), path=stored_path(path))
     if not isinstance(path, str | Path) or not str(path):
         raise InputError(f"got {path!r} where a model is expected: a bundled one's name, a path, or (options, weights)")
     files, roles, kinds = _look(_local(path))
@@ -54,16 +54,16 @@ def open_model(
 
     Args:
         path: The name of a bundled model, a folder, a zip, an HDF5 file with its options next to it, the prefix of a
-            TensorFlow checkpoint, or ``(options, weights)``.
+            TensorFlow checkpoint, ``(options, weights)``, or CoVe's ``(weights, vectors)``.
         softmax: An HDF5 file with the softmax, if it is a separate file.
         vocabulary: The output words, one per line, if they are a separate file.
     """
     opened = open_any(path, softmax=softmax, vocabulary=vocabulary)
     if isinstance(opened, Model):
         return opened
+    what = "static word vectors" if isinstance(opened, WordVectors) else "several vector sources"
     raise InputError(
-        f"{path}: static word vectors ({opened.source}), but a model that reads words in context is needed here; give "
-        "a model"
+        f"{path}: {what} ({opened.source}), but a model that reads words in context is needed here; give a model"
     )
 
 
@@ -139,6 +139,8 @@ def _look_at_file(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
         return siblings, {}, (tf_checkpoint.KIND,)
     if path.name in (native.CONFIG, native.WEIGHTS, many_langs.TOKENS, many_langs.ENCODER):
         return siblings, {}, ()
+    if path.suffix in cove_state.SUFFIXES and _is_saved_by_torch(path):
+        return _look_at_state(path)
     if path.suffix == ".json" and "lstm" in (siblings.json_or_none(path.name) or {}):
         raise InputError(
             f"{path}: these are options without weights; give the folder, the weights file or (options, weights)"
@@ -152,8 +154,47 @@ def _look_at_file(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
     )
 
 
-def _read_pair(options: Path, weights: Path, given: Mapping[str, Path]) -> Model:
-    """Read ``(options, weights)`` named by the caller."""
+def _is_saved_by_torch(path: str | Path) -> bool:
+    """Whether a path names a file that torch may have saved: a zip, or a pickle."""
+    local = Path(path)
+    return local.is_file() and _start(local).startswith((ZIP_SIGNATURE, b"\x80"))
+
+
+def _read_cove(pair: tuple[str | Path, str | Path], given: Mapping[str, Path]) -> Model:
+    """Read CoVe's ``(weights, vectors)``, in either order."""
+    weights, vectors = map(Path, pair if _is_saved_by_torch(pair[0]) else pair[::-1])
+    if given:
+        raise InputError(f"{weights}: a {cove_state.KIND} model has no {' and '.join(sorted(given))}; leave it out")
+    if not vectors.exists():
+        raise InputError(f"{vectors}: no such file or folder; expected the word vectors that {weights} reads")
+    return cove_state.read_parts(Files({weights.name: weights}, where=str(weights)), weights.name, vectors)
+
+
+def _look_at_state(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
+    """As `_look`, for a state dict: its word vectors may be next to it."""
+    siblings = Files.folder(path.parent)
+    tables = [name for name in word_tables(siblings) if name != path.name]
+    if len(tables) != 1:
+        raise InputError(
+            f"{path}: weights saved by torch without their word vectors ({len(tables)} files next to it could be them);"
+            " CoVe's weights are given as (weights, vectors), or with --vectors on the command line"
+        )
+    files = Files({name: path.parent / name for name in (path.name, *tables)}, where=str(path))
+    return files, {}, (cove_state.KIND,)
+
+
+def _read_pair(pair: tuple[str | Path, str | Path], given: Mapping[str, Path]) -> Model:
+    """Read ``(options, weights)`` or CoVe's ``(weights, vectors)``."""
+    if any(map(_is_saved_by_torch, pair)):
+        return _read_cove(pair, given)
+    second = Path(pair[1])
+    if second.is_dir() or (second.is_file() and word_tables(Files({second.name: second}, where=str(second)))):
+        raise InputError(f"{pair[0]}: no weights saved by torch, to which the vectors {second} could belong")
+    return _read_bilm(_existing(pair[0], "options"), _existing(pair[1], "weights"), given)
+
+
+def _read_bilm(options: Path, weights: Path, given: Mapping[str, Path]) -> Model:
+    """Read ``(options, weights)`` of a biLM."""
     if _start(options) == HDF5_SIGNATURE:
         raise InputError(f"{options}: this is an HDF5 weights file where options are expected; give (options, weights)")
     files = Files({"options": options, "weights": weights, **given}, where=str(weights))

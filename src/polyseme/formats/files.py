@@ -17,9 +17,11 @@ JsonObject = dict[str, Any]
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 GZIP_SIGNATURE = b"\x1f\x8b"
 ZIP_SIGNATURE = b"PK\x03\x04"
-LARGEST_RATIO = 100
+LARGEST_RATIO = 20
 SMALL_ENTRY = 16 << 20
 """Files that unpack to at most this many bytes are accepted whatever their ratio; larger ones hardly compress."""
+LARGEST_JSON, LARGEST_TEXT = 1 << 26, 1 << 27
+"""Bytes. Settings and tables of words are smaller; as Python objects they take many times as much memory."""
 
 
 def check_unpacked(where: str, packed: int, unpacked: int) -> None:
@@ -88,24 +90,27 @@ class Files:
             file.seek(0)
             try:
                 with gzip.GzipFile(fileobj=file) as inner:
-                    content = inner.read(largest + 1 if most < 0 else most)
+                    content = inner.read(largest + 1 if most < 0 else min(most, largest + 1))
             except (OSError, EOFError, zlib.error) as error:
                 raise FormatError(f"{self.shown(name)}: a damaged gzip file ({error}); fetch it again") from error
         if len(content) > largest:
             raise FormatError(f"{self.shown(name)}: would unpack to more than {largest:,} bytes; refused as unsafe")
         return content
 
-    def text(self, name: str) -> str:
-        """Read a whole text file."""
+    def text(self, name: str, largest: int = LARGEST_TEXT) -> str:
+        """Read a whole text file of at most ``largest`` bytes."""
+        content = self.content(name, largest + 1)
+        if len(content) > largest:
+            raise FormatError(f"{self.shown(name)}: more than {largest:,} bytes, too many for its kind; refused")
         try:
-            return self.content(name).decode("utf-8-sig")
+            return content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.shown(name)}: byte {error.start} is not UTF-8 text; expected text") from error
 
     def json(self, name: str) -> JsonObject:
         """Read a whole JSON file, which must contain an object."""
         try:
-            value = json.loads(self.text(name))
+            value = json.loads(self.text(name, LARGEST_JSON))
         except ValueError as error:
             if isinstance(error, PolysemeError):
                 raise
@@ -166,7 +171,8 @@ class ZipFiles(Files):
         if entry.compress_type == zipfile.ZIP_STORED:
             return cast("BinaryIO", file)
         with file:
-            return io.BytesIO(self._zip_read(name, file))
+            # Only as much as the entry declares: asked for everything, Python would unpack gigabytes first.
+            return io.BytesIO(self._zip_read(name, file, entry.file_size))
 
     def location(self, name: str) -> Path:
         """Raise an error, since an entry of a zip has no path of its own."""
@@ -178,6 +184,9 @@ class ZipFiles(Files):
             return self._zip_read(name, file, len(signature)) == signature
 
     def _zip_open(self, name: str) -> IO[bytes]:
+        if self._entries[name].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Python unpacks the others (bzip2, lzma) without a limit.
+            raise FormatError(f"{self.shown(name)}: packed in another way than usual in a zip; unpack it first")
         try:
             return self._zip.open(self._entries[name])
         except RuntimeError as error:  # includes NotImplementedError, for a compression that Python does not support

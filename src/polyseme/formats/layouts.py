@@ -4,12 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyseme.errors import FormatError, InputError
-from polyseme.formats import bilm_hdf5, many_langs, native, tf_checkpoint, word_vectors
+from polyseme.formats import (
+    bilm_hdf5,
+    combination,
+    cove_folder,
+    cove_state,
+    many_langs,
+    native,
+    tf_checkpoint,
+    translator_folder,
+    word_vectors,
+)
+from polyseme.formats.combination import Combination
 from polyseme.formats.files import HDF5_SIGNATURE, Files
 from polyseme.models.model import Model
 from polyseme.models.static import WordVectors
 
-Opened = Model | WordVectors
+Opened = Model | WordVectors | Combination
 Roles = dict[str, str]
 """Maps the role of a file (options, weights, ...) to its name."""
 
@@ -47,10 +58,30 @@ def holds_softmax_alone(files: Files, name: str) -> bool:
 
 
 def _find_native(files: Files) -> Roles | None:
-    if native.CONFIG not in files.names:
-        return None
-    config = files.json_or_none(native.CONFIG)
-    return {} if config and config.get("format") == native.KIND and native.WEIGHTS in files.names else None
+    return {} if says_format(files, native.KIND) and native.WEIGHTS in files.names else None
+
+
+def _find_cove_folder(files: Files) -> Roles | None:
+    return {} if says_format(files, cove_folder.KIND) and cove_folder.WEIGHTS in files.names else None
+
+
+def _find_translator(files: Files) -> Roles | None:
+    return {} if says_format(files, translator_folder.KIND) else None
+
+
+def _read_translator(files: Files) -> Model:
+    """The encoder of a translator, which is what gives vectors."""
+    return cove_folder.read(Files.folder(files.location(translator_folder.CONFIG).parent / translator_folder.COVE))
+
+
+def _find_combination(files: Files) -> Roles | None:
+    return {} if says_format(files, combination.KIND) else None
+
+
+def _find_cove_state(files: Files) -> Roles | None:
+    states = [name for name in files.names if name.endswith(cove_state.SUFFIXES)]
+    tables = word_tables(files) if len(states) == 1 else []
+    return {"weights": states[0], "vectors": _only_one(files, "word vectors", tables)} if tables else None
 
 
 def _find_many_langs(files: Files) -> Roles | None:
@@ -79,15 +110,24 @@ def _find_checkpoint(files: Files) -> Roles | None:
     return {"options": options} | _vocabulary(files)
 
 
-def _find_vectors_folder(files: Files) -> Roles | None:
+def says_format(files: Files, kind: str) -> bool:
+    """Whether the config.json of one of our own folders says that it is of this kind."""
     config = files.json_or_none(native.CONFIG) if native.CONFIG in files.names else None
-    return {} if config and config.get("format") == word_vectors.FOLDER_KIND else None
+    return config is not None and config.get("format") == kind
+
+
+def word_tables(files: Files) -> list[str]:
+    """The files that begin like word vectors."""
+    return [name for name in files.names if word_vectors.begins_as_table(files.content(name, 1 << 16))]
+
+
+def _find_vectors_folder(files: Files) -> Roles | None:
+    return {} if says_format(files, word_vectors.FOLDER_KIND) else None
 
 
 def _find_vectors_file(files: Files) -> Roles | None:
-    if len(files.names) != 1 or not word_vectors.begins_as_table(files.content(files.names[0], 1 << 16)):
-        return None
-    return {"table": files.names[0]}
+    tables = word_tables(files) if len(files.names) == 1 else []
+    return {"table": tables[0]} if tables else None
 
 
 def _read_vectors_folder(files: Files) -> WordVectors:
@@ -116,6 +156,34 @@ LAYOUTS = (
         _find_checkpoint,
         tf_checkpoint.read,
         frozenset({"vocabulary"}),
+    ),
+    Layout(
+        cove_folder.KIND,
+        "config.json that says so, model.safetensors and words.txt",
+        _find_cove_folder,
+        cove_folder.read,
+        no_parts="has no",
+    ),
+    Layout(
+        translator_folder.KIND,
+        "config.json that says so, and the folder cove",
+        _find_translator,
+        _read_translator,
+        no_parts="has no",
+    ),
+    Layout(
+        cove_state.KIND,
+        "one .pth or .pt file and one file of word vectors",
+        _find_cove_state,
+        cove_state.read,
+        no_parts="has no",
+    ),
+    Layout(
+        combination.KIND,
+        "config.json that says so",
+        _find_combination,
+        combination.read,
+        no_parts="has no",
     ),
     Layout(
         word_vectors.FOLDER_KIND,

@@ -1,19 +1,15 @@
 """Reads ELMoForManyLangs models, one per language: torch pickles with character and word tables."""
 
-import pickle
-import warnings
-import zipfile
-from collections.abc import Iterator
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import BinaryIO
 
-import torch
 from pydantic import ValidationError
 from torch import Tensor
 
 from polyseme.errors import FormatError
+from polyseme.files.json_file import problems
 from polyseme.formats.assemble import assemble
-from polyseme.formats.files import ZIP_SIGNATURE, Files, JsonObject, check_unpacked
+from polyseme.formats.files import Files, JsonObject
+from polyseme.formats.pickled_weights import PickledWeights
 from polyseme.formats.weights import Weights
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig, LstmEncoderConfig
 from polyseme.models.model import Model
@@ -36,52 +32,6 @@ _DEFAULT: JsonObject = {
         "max_characters_per_token": 50,
     },
 }
-_LARGEST_VIEW = 1 << 30
-
-
-class PickledWeights(Weights):
-    """A state dict saved by torch, read without running any code in the file."""
-
-    def __init__(self, files: Files, name: str) -> None:
-        self.path = files.shown(name)
-        with files.open(name) as file:
-            # A file saved by torch begins as a zip or with a pickle of protocol 2.
-            other_pickle = file.read(2) in (b"\x80\3", b"\x80\4", b"\x80\5")
-            file.seek(0)
-            _check_packing(file, self.path)
-            file.seek(0)
-            try:
-                with warnings.catch_warnings(action="ignore"):
-                    state = torch.load(file, map_location="cpu", weights_only=True)
-            except Exception as error:  # torch.load raises almost anything on a damaged file
-                refused = isinstance(error, pickle.UnpicklingError) and "Unsupported operand" not in str(error)
-                if refused or other_pickle:
-                    raise FormatError(
-                        f"{self.path}: holds more than tensors, and loading it could run code; refused. "
-                        "Save its state_dict() alone and try again"
-                    ) from error
-                raise FormatError(
-                    f"{self.path}: not a file saved by torch, or a damaged or truncated one; fetch it again"
-                ) from error
-        if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
-            raise FormatError(f"{self.path}: holds a {type(state).__name__}, expected a state dict of named tensors")
-        for key, value in state.items():
-            if not value.dtype.is_floating_point:
-                raise FormatError(f"{self.path}: {key} holds {value.dtype}, expected floating-point numbers")
-            # A view can declare any size over a single number.
-            if value.layout != torch.strided or value.nbytes > max(_LARGEST_VIEW, value.untyped_storage().nbytes()):
-                raise FormatError(f"{self.path}: {key} declares {value.nbytes:,} bytes but stores fewer; refused")
-        self._tensors: dict[str, Tensor] = {str(key): value for key, value in state.items()}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a tensor."""
-        return tuple(self._tensors[name].shape)
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._tensors[name]
 
 
 def read(files: Files) -> Model:
@@ -106,20 +56,6 @@ def read(files: Files) -> Model:
     tensors = _read_token_encoder(PickledWeights(files, TOKENS), config, asked_by)
     tensors |= _read_lstms(PickledWeights(files, ENCODER), config, asked_by)
     return Model(config, assemble(config, tensors, where=files.where), indexer)
-
-
-def _check_packing(file: BinaryIO, path: str) -> None:
-    """Refuse compressed tensors that would become too large, since torch unpacks them without a limit."""
-    if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
-        return  # torch's older format is not compressed
-    try:
-        with zipfile.ZipFile(file) as parts:
-            for part in parts.infolist():
-                check_unpacked(f"{path}!{part.filename}", part.compress_size, part.file_size)
-    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, OSError) as error:
-        raise FormatError(
-            f"{path}: not a file saved by torch, or a damaged or truncated one ({error}); fetch it again"
-        ) from error
 
 
 def _dictionary(files: Files, name: str) -> dict[str, int]:
@@ -184,8 +120,8 @@ def _config(
             f"{where}: no {error} setting; expected the configuration of an ELMoForManyLangs model"
         ) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        raise FormatError(f"{where}: {'.'.join(map(str, first['loc'])) or 'settings'}: {first['msg']}") from error
+        place, problem = next(problems(error))
+        raise FormatError(f"{where}: {place or 'settings'}: {problem}") from error
     except (TypeError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise

@@ -6,13 +6,13 @@ For mix number k the file has ``k.weights`` (L,), ``k.gamma`` (1,) and ``k.layer
 from collections.abc import Sequence
 from pathlib import Path
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError
 from polyseme.formats.files import Files
+from polyseme.formats.safetensors_file import load_tensors
 from polyseme.nn.scalar_mix import ScalarMix
 
 MIXES = "mixes.safetensors"
@@ -28,13 +28,7 @@ def read(files: Files, *, layers: int) -> tuple[ScalarMix, ...]:
     if MIXES not in files.names:
         return ()
     where = files.shown(MIXES)
-    try:
-        with files.open(MIXES) as file:
-            tensors = safetensors.torch.load(file.read())
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise FormatError(
-            f"{where}: not a safetensors file, or a truncated one ({error}); get the model again"
-        ) from error
+    tensors = load_tensors(files, MIXES, advice="; get the model again")
     count = len(tensors) // 3
     expected = {f"{number}.{part}" for number in range(count) for part in ("weights", "gamma", "layer_norm")}
     if set(tensors) != expected:

@@ -4,16 +4,17 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import safetensors
 import safetensors.torch
 from pydantic import ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.files.json_file import problems
 from polyseme.files.whole import whole_file, whole_folder
 from polyseme.formats import mixes
 from polyseme.formats.assemble import assemble
 from polyseme.formats.choices import Storage
 from polyseme.formats.files import Files
+from polyseme.formats.safetensors_file import load_tensors
 from polyseme.formats.storage import compact, expand
 from polyseme.models.config import BiLMConfig, CharacterEncoderConfig
 from polyseme.models.model import Model
@@ -36,15 +37,10 @@ def read(files: Files) -> Model:
     try:
         config = BiLMConfig.model_validate(files.json(CONFIG))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise FormatError(f"{files.shown(CONFIG)}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        place, problem = next(problems(error))
+        raise FormatError(f"{files.shown(CONFIG)}: {place}: {problem}") from error
     where = files.shown(WEIGHTS)
-    try:
-        with files.open(WEIGHTS) as file:
-            tensors = safetensors.torch.load(file.read())
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise FormatError(f"{where}: not a safetensors file, or a truncated one ({error})") from error
-    tensors = expand(tensors, where=where)
+    tensors = expand(load_tensors(files, WEIGHTS), where=where)
     vocabulary = None
     if VOCABULARY in files.names:
         vocabulary = Vocabulary(files.text(VOCABULARY).split("\n")[:-1], where=files.shown(VOCABULARY))

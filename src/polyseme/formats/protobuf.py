@@ -59,6 +59,13 @@ class Message:
             raise damaged(self.where, f"field {number} is not a non-negative number")
         return value
 
+    def fixed(self, number: int) -> int:
+        """Return the value of a field that is a number of four bytes; a missing field is 0."""
+        value = self._fields.get(number, [bytes(4)])[-1]
+        if isinstance(value, int) or len(value) != 4:
+            raise damaged(self.where, f"field {number} is not a number of four bytes")
+        return int.from_bytes(value, "little")
+
     def messages(self, number: int) -> "list[Message]":
         """Return the messages in a repeated field; a missing field has none."""
         found = []

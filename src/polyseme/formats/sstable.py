@@ -9,6 +9,7 @@ the others. Nothing in a file is trusted: every length is compared with the byte
 from collections.abc import Iterator
 
 from polyseme.errors import FormatError
+from polyseme.formats.crc32c import crc32c, masked
 from polyseme.formats.protobuf import damaged, read_varint
 
 _FOOTER = 48
@@ -69,7 +70,7 @@ def _block(body: bytes, start: int, size: int, where: str) -> bytes:
             f"{where}: the block at byte {start} is compressed (kind {body[end]}), which TensorFlow does not do; "
             f"save the checkpoint again with TensorFlow"
         )
-    if _masked_crc(body[start : end + 1]) != int.from_bytes(body[end + 1 : end + _TRAILER], "little"):
+    if masked(crc32c(body[start : end + 1])) != int.from_bytes(body[end + 1 : end + _TRAILER], "little"):
         raise damaged(where, f"the block at byte {start} does not have the right checksum")
     return body[start:end]
 
@@ -91,24 +92,3 @@ def _entries(block: bytes, where: str) -> Iterator[tuple[bytes, bytes]]:
         at += fresh
         yield key, block[at : at + size]
         at += size
-
-
-def _crc_table() -> list[int]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-_CRC = _crc_table()
-
-
-def _masked_crc(data: bytes) -> int:
-    """Return the CRC-32C of some bytes, masked (rotated and offset) as LevelDB stores it."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -5,16 +5,18 @@ from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, ZipFiles
-from polyseme.formats.word_vectors import binary, folder, text
+from polyseme.formats.word_vectors import binary, folder, text, text_writer, word2vec_writer
 from polyseme.formats.word_vectors.stream import Stream
 from polyseme.formats.word_vectors.table import Header
 from polyseme.models.static import WordVectors
 
-__all__ = ["FILE_KIND", "FOLDER_KIND", "begins_as_table", "is_table", "read", "write"]
+__all__ = ["FILE_KIND", "FOLDER_KIND", "begins_as_table", "is_table", "read", "write", "write_text", "write_word2vec"]
 
 FOLDER_KIND = folder.KIND
 FILE_KIND = "a file of word vectors"
 write = folder.write
+write_text = text_writer.write
+write_word2vec = word2vec_writer.write
 
 # Files that people give by mistake: their first bytes, what they are, and what to do.
 _OTHERS: tuple[tuple[bytes, str], ...] = (

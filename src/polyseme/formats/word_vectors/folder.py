@@ -11,6 +11,7 @@ from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import whole_folder
 from polyseme.formats.files import Files
 from polyseme.models.static import WordVectors
+from polyseme.text.table_words import fits_a_line
 
 KIND = "polyseme word vectors"
 CONFIG, MATRIX, WORDS = "config.json", "vectors.npy", "words.txt"
@@ -79,7 +80,7 @@ def _read_matrix(path: Path, shape: tuple[int, int]) -> Vectors:
 def write(vectors: WordVectors, path: Path) -> None:
     """Write a new folder, completely or not at all."""
     for number, word in enumerate(vectors.words):
-        if "\n" in word or not _is_text(word):
+        if not fits_a_line(word):
             raise InputError(
                 f"{path}: word {number:,} is {word!r:.60}, which {WORDS} cannot hold (a line break, or half of a "
                 "surrogate pair); leave it out"
@@ -96,7 +97,3 @@ def write(vectors: WordVectors, path: Path) -> None:
         (target / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         (target / WORDS).write_text("".join(f"{word}\n" for word in vectors.words), encoding="utf-8", newline="\n")
         np.save(target / MATRIX, vectors.matrix.astype("<f4", order="C", copy=False))
-
-
-def _is_text(word: str) -> bool:
-    return word.isascii() or not any("\ud800" <= character <= "\udfff" for character in word)

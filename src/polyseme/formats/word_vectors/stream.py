@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from polyseme.errors import FormatError, InputError
+from polyseme.formats.files import check_unpacked
 
 CHUNK = 1 << 22
 _GZIP = b"\x1f\x8b"
@@ -30,6 +31,8 @@ class Stream:
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror}); expected a file of word vectors") from error
         self._stream: BinaryIO = self._file
+        self._size = path.stat().st_size
+        self.compressed = False
         self.compressed = self.peek(len(_GZIP)) == _GZIP
         if self.compressed:
             self._file.seek(0)
@@ -60,9 +63,12 @@ class Stream:
 
     def _take(self, size: int) -> bytes:
         try:
-            return self._stream.read(size)
+            data = self._stream.read(size)
         except (OSError, EOFError, zlib.error) as error:
             raise FormatError(
                 f"{self.name}: cannot be read after byte {self.offset + len(self._ahead):,} ({error}); the file is "
                 "damaged or truncated, fetch it again"
             ) from error
+        if self.compressed:
+            check_unpacked(self.name, self._size, self.offset + len(self._ahead) + len(data))
+        return data
