@@ -48,3 +48,9 @@ def backend_for(weights: Iterable[Tensor], precision: Precision, *, gradients: b
         for device, dtype in kinds
     )
     return "kernels" if serve else "torch"
+
+
+def autocast_precision(device_type: str) -> Precision:
+    """The precision that torch's autocast asks for."""
+    half = torch.is_autocast_enabled(device_type) and torch.get_autocast_dtype(device_type) == torch.bfloat16
+    return "bfloat16" if half else "float32"

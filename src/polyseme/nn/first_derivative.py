@@ -23,7 +23,7 @@ class _FirstDerivative(torch.autograd.Function):
     def backward(ctx: Ctx, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
             "create_graph=True asks for second derivatives, but this layer has first derivatives only; leave "
-            "create_graph out, or, for the LSTM and the character filters, set POLYSEME_KERNELS=off to use torch"
+            "create_graph out, or, for the LSTM and the token encoder, set POLYSEME_KERNELS=off to use torch"
         )
 
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.linear import highway
+
 
 class Highway(nn.Module):
     """y = g * x + (1 - g) * relu(Wx + b) with g = sigmoid(W'x + b').
@@ -21,6 +23,4 @@ class Highway(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Carry part of ``inputs`` (..., F) and transform the rest."""
-        transform, gate = nn.functional.linear(inputs, self.weight, self.bias).chunk(2, dim=-1)
-        carried = gate.sigmoid()
-        return carried * inputs + (1 - carried) * transform.relu()
+        return highway(inputs, self.weight, self.bias)

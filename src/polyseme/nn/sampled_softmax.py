@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from polyseme.nn.first_derivative import Ctx, once_differentiable
-from polyseme.nn.softmax import CHUNK_NUMBERS, LEAST_ROWS, compute_type, on_float64_device, summed_log
+from polyseme.nn.kernels.softmax import sampled_pass
+from polyseme.nn.softmax import (
+    CHUNK_NUMBERS,
+    LEAST_ROWS,
+    compute_type,
+    kernel_precision,
+    on_float64_device,
+    summed_log,
+)
 
 
 def log_uniform(ranks: Tensor, vocabulary_size: int) -> Tensor:
@@ -87,6 +95,11 @@ class _SampledNll(torch.autograd.Function):
         ctx: Ctx, states: Tensor, weight: Tensor, bias: Tensor, target_row: Tensor, negative_row: Tensor, hit: Tensor
     ) -> Tensor:
         """``hit`` (N,) is the column of the negative that is the state's own target, -1 if there is none."""
+        if (precision := kernel_precision(states, weight, bias)) is not None:
+            rows = target_row, negative_row, hit
+            total, *gradients = sampled_pass(states.float(), weight, bias, *rows, precision, _chunk(negative_row))
+            ctx.save_for_backward(*gradients)
+            return total.to(weight.dtype)
         dtype = compute_type(states)
         with torch.autocast(states.device.type, enabled=False):
             inputs = states.to(dtype)
@@ -98,7 +111,7 @@ class _SampledNll(torch.autograd.Function):
             table_grad = torch.zeros(table.shape, dtype=weight.dtype, device=weight.device)
             table_bias_grad = torch.zeros(table_bias.shape, dtype=weight.dtype, device=weight.device)
             total = on_float64_device(states.new_zeros(())).double()
-            size = max(LEAST_ROWS, CHUNK_NUMBERS // len(table))
+            size = _chunk(table)
             for start in range(0, len(states), size):
                 part = slice(start, start + size)
                 wanted, some = weight[target_row[part]], states[part].to(weight.dtype)  # (n, P)
@@ -124,3 +137,8 @@ class _SampledNll(torch.autograd.Function):
     def backward(ctx: Ctx, scale: Tensor) -> tuple[Tensor | None, ...]:
         states_grad, weight_grad, bias_grad = ctx.saved_tensors
         return states_grad * scale, weight_grad * scale, bias_grad * scale, None, None, None
+
+
+def _chunk(table: Tensor) -> int:
+    """How many states are computed at a time."""
+    return max(LEAST_ROWS, CHUNK_NUMBERS // len(table))

@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.backend import backend_for
 from polyseme.nn.first_derivative import Ctx, once_differentiable
+from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.kernels.product import product
+from polyseme.nn.kernels.softmax import full_pass
 
 CHUNK_NUMBERS = 1 << 22
 """Logits are computed in chunks of about this many, however many words and tokens there are."""
@@ -67,10 +71,18 @@ def target_log_probability(states: Tensor, weight: Tensor, bias: Tensor, targets
     parts = []
     for some, wanted in zip(states.split(TILE), targets.split(TILE), strict=True):
         tiles = zip(weight.split(TILE), bias.split(TILE), strict=True)
-        sums = [torch.addmm(offset, some, table.t()).logsumexp(dim=1) for table, offset in tiles]
+        sums = [_logits(some, table, offset).logsumexp(dim=1) for table, offset in tiles]
         hit = (some * weight[wanted]).sum(dim=1) + bias[wanted]
         parts.append(hit - torch.stack(sums).logsumexp(dim=0))
     return torch.cat(parts)
+
+
+def _logits(states: Tensor, table: Tensor, bias: Tensor) -> Tensor:
+    """The logits (N, V) of states (N, P) for rows (V, P)."""
+    learns = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (states, table, bias))
+    if not learns and compute_type(states) == torch.float32 and backend_for((states, table), "float32") == "kernels":
+        return product(states, table.t(), "float32", bias=bias)
+    return torch.addmm(bias, states, table.t())
 
 
 def full_nll(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -83,6 +95,15 @@ def compute_type(states: Tensor) -> torch.dtype:
     """The number type of matrix products: autocast's type if autocast is on, else that of the states."""
     kind = states.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
+
+
+def kernel_precision(states: Tensor, *weights: Tensor) -> Precision | None:
+    """The precision of the kernel that computes the loss; None if torch does."""
+    dtype = compute_type(states)
+    if states.dtype == torch.float64 or dtype not in (torch.float32, torch.bfloat16):
+        return None
+    precision: Precision = "bfloat16" if dtype == torch.bfloat16 else "float32"
+    return precision if backend_for(weights, precision, gradients=True) == "kernels" else None
 
 
 def on_float64_device(tensor: Tensor) -> Tensor:
@@ -102,6 +123,11 @@ class _FullNll(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Ctx, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         dtype = compute_type(states)
+        if (precision := kernel_precision(states, weight, bias)) is not None:
+            size = max(LEAST_ROWS, CHUNK_NUMBERS // len(weight))
+            total, *gradients = full_pass(states.float(), weight, bias, targets, precision=precision, chunk=size)
+            ctx.save_for_backward(*gradients)
+            return total.to(weight.dtype)
         with torch.autocast(states.device.type, enabled=False):
             table, inputs = weight.to(dtype), states.to(dtype)
             states_grad = torch.empty_like(states)

@@ -14,7 +14,6 @@ from polyseme.models.encoders import EncoderState, LstmEncoder
 from polyseme.models.inference import InferenceLstm, InferenceTokenEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder
 from polyseme.nn.backend import available
-from polyseme.nn.kernels import build
 from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.packing import Packing
 
@@ -213,36 +212,3 @@ def test_without_kernels_the_same_vectors(tmp_path: Path, golden: Path) -> None:
             # The token encoder rounds its layers in the kernels alone.
             tolerance = {"f": 1e-5, "b": 6e-2, "i": 2e-1}[name[0]]
             np.testing.assert_allclose(one[name], two[name], atol=tolerance, rtol=0, err_msg=name)
-
-
-def test_a_compiler_that_fails_is_reported_and_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(build, "FLAGS", ("--no-such-flag",))
-    build.library.cache_clear()
-    try:
-        with pytest.warns(UserWarning, match="the native kernels could not be built"):
-            assert build.library() is None
-    finally:
-        build.library.cache_clear()
-
-
-def test_no_home_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> None:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    folder = build._cache_folder()
-    assert folder.is_dir()
-    folder.rmdir()
-
-
-def test_a_home_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    needs("float32")
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    build.library.cache_clear()
-    try:
-        assert build.library() is not None
-    finally:
-        build.library.cache_clear()

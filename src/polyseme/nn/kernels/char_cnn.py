@@ -14,6 +14,7 @@ from torch import Tensor
 from polyseme.nn.first_derivative import Ctx, once_differentiable
 from polyseme.nn.kernels.build import library
 from polyseme.nn.kernels.packed import pad, ready
+from polyseme.nn.kernels.threads import threads
 
 
 class _Filters(ctypes.Structure):
@@ -98,7 +99,7 @@ class Tables:
             groups=len(self.blocks),
             dim=sum(self.counts),
             tanh=tanh,
-            threads=torch.get_num_threads(),
+            threads=threads(),
         )
         for name, tensor in tensors.items():
             setattr(job, name, None if tensor is None else tensor.data_ptr())

@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #if defined(__AVX512F__)
@@ -86,7 +85,17 @@ struct Buffer {  // aligned memory, not initialised
     T* data;
 };
 
+template <class Sum, int M>
+static inline void copy_sums(const Sum (&from)[M][4], Sum (&to)[M][4]) {
+#pragma GCC unroll 8
+    for (int r = 0; r < M; ++r)
+#pragma GCC unroll 4
+        for (int g = 0; g < 4; ++g) to[r][g] = from[r][g];
+}
+
 // ---- the three number types: how a row of activations is stored, and how a tile is summed
+//
+// The numbers k .. k + PACK - 1 of a row of a tile are at row * stride + k * STEP.
 
 struct Float32 {
     using Act = float;
@@ -101,20 +110,23 @@ struct Float32 {
         std::memset(to + n, 0, (padded - n) * sizeof(float));
         return 1.0f;
     }
-    template <int M>
-    static inline void add(Sum (&sum)[M][4], const Act* a, size_t stride, const void* panel, int k) {
+    template <int M, int STEP = 1>
+    static inline void add(Sum (&sums)[M][4], const Act* a, size_t stride, const void* panel, int k) {
         const float* w = static_cast<const float*>(panel);
+        Sum sum[M][4];  // a copy, so that the compiler keeps it in registers
+        copy_sums(sums, sum);
         for (int i = 0; i < k; ++i, w += PANEL) {
             const Vec w0 = load(w), w1 = load(w + LANES), w2 = load(w + 2 * LANES), w3 = load(w + 3 * LANES);
 #pragma GCC unroll 8
             for (int r = 0; r < M; ++r) {
-                const Vec x = splat(a[r * stride + i]);
+                const Vec x = splat(a[r * stride + i * STEP]);
                 sum[r][0] += x * w0;
                 sum[r][1] += x * w1;
                 sum[r][2] += x * w2;
                 sum[r][3] += x * w3;
             }
         }
+        copy_sums(sum, sums);
     }
 };
 
@@ -136,16 +148,18 @@ struct BFloat16 {
         std::memset(to + n, 0, (padded - n) * sizeof(Act));
         return 1.0f;
     }
-    template <int M>
-    static inline void add(Sum (&sum)[M][4], const Act* a, size_t stride, const void* panel, int k) {
+    template <int M, int STEP = 1>
+    static inline void add(Sum (&sums)[M][4], const Act* a, size_t stride, const void* panel, int k) {
         const char* w = static_cast<const char*>(panel);
+        Sum sum[M][4];
+        copy_sums(sums, sum);
         for (int i = 0; i < k; i += 2, w += 256) {
             const __m512bh w0 = (__m512bh)_mm512_load_si512(w), w1 = (__m512bh)_mm512_load_si512(w + 64);
             const __m512bh w2 = (__m512bh)_mm512_load_si512(w + 128), w3 = (__m512bh)_mm512_load_si512(w + 192);
 #pragma GCC unroll 8
             for (int r = 0; r < M; ++r) {
                 int32_t pair;
-                std::memcpy(&pair, a + r * stride + i, 4);
+                std::memcpy(&pair, a + r * stride + i * STEP, 4);
                 const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
                 sum[r][0] = (Vec)_mm512_dpbf16_ps((__m512)sum[r][0], w0, x);
                 sum[r][1] = (Vec)_mm512_dpbf16_ps((__m512)sum[r][1], w1, x);
@@ -153,6 +167,7 @@ struct BFloat16 {
                 sum[r][3] = (Vec)_mm512_dpbf16_ps((__m512)sum[r][3], w3, x);
             }
         }
+        copy_sums(sum, sums);
     }
 };
 #endif
@@ -178,16 +193,18 @@ struct Int8 {  // the instruction needs unsigned activations: 128 is added, and 
         std::memset(to + n, 128, padded - n);
         return scale;
     }
-    template <int M>
-    static inline void add(Sum (&sum)[M][4], const Act* a, size_t stride, const void* panel, int k) {
+    template <int M, int STEP = 1>
+    static inline void add(Sum (&sums)[M][4], const Act* a, size_t stride, const void* panel, int k) {
         const char* w = static_cast<const char*>(panel);
+        Sum sum[M][4];
+        copy_sums(sums, sum);
         for (int i = 0; i < k; i += 4, w += 256) {
             const __m512i w0 = _mm512_load_si512(w), w1 = _mm512_load_si512(w + 64);
             const __m512i w2 = _mm512_load_si512(w + 128), w3 = _mm512_load_si512(w + 192);
 #pragma GCC unroll 8
             for (int r = 0; r < M; ++r) {
                 int32_t four;
-                std::memcpy(&four, a + r * stride + i, 4);
+                std::memcpy(&four, a + r * stride + i * STEP, 4);
                 const __m512i x = _mm512_set1_epi32(four);
                 sum[r][0] = (IVec)_mm512_dpbusd_epi32((__m512i)sum[r][0], x, w0);
                 sum[r][1] = (IVec)_mm512_dpbusd_epi32((__m512i)sum[r][1], x, w1);
@@ -195,6 +212,7 @@ struct Int8 {  // the instruction needs unsigned activations: 128 is added, and 
                 sum[r][3] = (IVec)_mm512_dpbusd_epi32((__m512i)sum[r][3], x, w3);
             }
         }
+        copy_sums(sum, sums);
     }
 };
 #endif
@@ -238,5 +256,23 @@ static void tiles(int rows, F&& tile) {  // full tiles, then one with the remain
         case 3: tile(std::integral_constant<int, 3>{}, row); break;
         case 4: tile(std::integral_constant<int, 4>{}, row); break;
         case 5: tile(std::integral_constant<int, 5>{}, row); break;
+    }
+}
+
+// Adds the products of some rows with one panel to sums. The depth is cut into blocks, each of which stays in the cache for
+// all rows; the sums are the same to the last bit as in one pass.
+template <class K>
+static void add_panel(typename K::Sum (*sums)[4], const typename K::Act* a, size_t stride, const void* panel, int depth, int rows) {
+    using Act = typename K::Act;
+    constexpr int BLOCK_DEPTH = 32768 / (PANEL * int(sizeof(Act)));
+    for (int k = 0; k < depth; k += BLOCK_DEPTH) {
+        const char* w = static_cast<const char*>(panel) + size_t(k) * PANEL * sizeof(Act);
+        tiles(rows, [&](auto size, int row) {
+            constexpr int M = decltype(size)::value;
+            typename K::Sum sum[M][4];
+            std::memcpy(sum, sums + row, sizeof sum);
+            K::template add<M>(sum, a + size_t(row) * stride + k, stride, w, std::min(BLOCK_DEPTH, depth - k));
+            std::memcpy(sums + row, sum, sizeof sum);
+        });
     }
 }

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.build import library
 from polyseme.nn.kernels.packed import Matrix, Precision, column_order, gate_order, pack_bias, pack_panels, ready
+from polyseme.nn.kernels.threads import threads
 
 
 class _DenseJob(ctypes.Structure):
@@ -46,7 +47,7 @@ class PackedDense:
             rows=len(inputs),
             input_dim=inputs.shape[1],
             output_dim=self._outputs,
-            threads=torch.get_num_threads(),
+            threads=threads(),
         )
         self._run(ctypes.byref(job))
         return outputs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common.h"
+#include "pool.h"
 
 extern "C" {
 struct Saved {      // per packed row, for the backward pass; null if there is none. units: hidden_dim rounded up to LANES
@@ -36,35 +37,24 @@ struct Job {
 };
 }
 
-struct Team {  // the threads that share a direction
-    const int team;
-    std::atomic<int> arrived{0}, round{0};
-    explicit Team(int team) : team(team) {}
-    void wait() {  // a barrier that spins, because the phases are short
-        if (team == 1) return;
-        const int now = round.load();
-        if (arrived.fetch_add(1) + 1 == team) {
-            arrived.store(0);
-            round.fetch_add(1);
-        } else {
-            while (round.load() == now) std::this_thread::yield();
-        }
-    }
-};
+constexpr int PANELS_OF_PART = 4, ROWS_OF_PART = 24;
 
-// Each direction has its own half of the threads, since it does not depend on the other.
+static inline int parts_of(int64_t work, int size) { return int((work + size - 1) / size); }
+
+// The first packed row of each step, and the number of all rows.
+static inline std::vector<size_t> first_rows(const Job& job) {
+    std::vector<size_t> starts{0};
+    for (int64_t step = 0; step < job.steps; ++step) starts.push_back(starts.back() + size_t(job.batch_sizes[step]));
+    return starts;
+}
+
+// The directions are lanes: they do not depend on each other, so that two threads never wait for each other before one is
+// done with its direction; then it helps in the other.
 template <class Runner>
 static void run_layer(const Job& job) {
-    const int threads = int(std::max<int64_t>(1, job.threads));
-    if (threads == 1) {
-        for (const Direction& d : job.directions) Runner(job, d, 1).run(0);
-        return;
-    }
-    const int first = (threads + 1) / 2;
-    Runner forward(job, job.directions[0], first), backward(job, job.directions[1], threads - first);
-    std::vector<std::thread> others;
-    for (int member = 1; member < first; ++member) others.emplace_back([&, member] { forward.run(member); });
-    for (int member = 0; member < threads - first; ++member) others.emplace_back([&, member] { backward.run(member); });
-    forward.run(0);
-    for (std::thread& other : others) other.join();
+    Runner ahead(job, job.directions[0]), back(job, job.directions[1]);
+    run_lanes(job.threads, {ahead.phases(), back.phases()},
+              [&](int lane, int phase, int part) { (lane ? back : ahead).run(phase, part); });
+    ahead.finish_states();
+    back.finish_states();
 }

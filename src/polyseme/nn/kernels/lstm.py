@@ -21,6 +21,7 @@ from polyseme.nn.kernels.packed import (
     padded_units,
     ready,
 )
+from polyseme.nn.kernels.threads import threads
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
 Pair = tuple[Tensor, Tensor]
@@ -152,7 +153,7 @@ def new_job(layer: ProjectedLstm, batch_sizes: Tensor) -> Job:
         input_dim=layer.weight_ih.shape[1],
         projection_dim=layer.projection_dim,
         hidden_dim=layer.hidden_dim,
-        threads=torch.get_num_threads(),
+        threads=threads(),
         cell_clip=layer.cell_clip,
         projection_clip=layer.projection_clip,
     )

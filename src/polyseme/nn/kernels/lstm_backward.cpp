@@ -3,31 +3,29 @@
 // A step back is again two products, with the derivative of the cell fused into the first:
 //   dm (rows, H)      = dh W_P^T    ->  gradients of the gates while dm is still in registers
 //   dh before (rows, P) = dgates W_hh
-// Gradients of the weights are products over all steps at once, which torch computes.
+// Gradients of the weights are products over all steps at once; see product.cpp.
 
 #include "lstm.h"
 
+// Phases: first the gradients of the last step's outputs are put together. Then in each step, last to first,
+//   cell    parts of one panel of units
+//   hidden  parts of one panel of columns and ROWS_OF_PART rows: dh before, added to the gradients of the step before
 template <class K>
-struct BackwardRunner : Team {
+struct BackwardRunner {
     using Act = typename K::Act;
     const Job& job;
     const Direction& d;
     const int units, hidden_k, gates_k, unit_panels, columns, column_panels;
     Act* const dgates;
-    std::vector<size_t> starts;
+    const std::vector<size_t> starts;
     Buffer<Act> dh_packed;
-    Buffer<float> dh, dcells, dh_scale;
+    Buffer<float> dh, dcells;
 
-    BackwardRunner(const Job& job, const Direction& d, int team)
-        : Team(team), job(job), d(d), units(up(job.hidden_dim, LANES)), hidden_k(up(job.projection_dim, K::PACK)),
-          gates_k(4 * units), unit_panels(up(units, PANEL) / PANEL), columns(up(job.projection_dim, PANEL)),
-          column_panels(columns / PANEL), dgates(static_cast<Act*>(d.gradients.gates)), dh_packed(rows() * hidden_k),
-          dh(rows() * columns), dcells(rows() * units), dh_scale(rows()) {
-        size_t start = 0;
-        for (int64_t step = 0; step < job.steps; ++step) {
-            starts.push_back(start);
-            start += job.batch_sizes[step];
-        }
+    BackwardRunner(const Job& job, const Direction& d)
+        : job(job), d(d), units(up(job.hidden_dim, LANES)), hidden_k(up(job.projection_dim, K::PACK)), gates_k(4 * units),
+          unit_panels(up(units, PANEL) / PANEL), columns(up(job.projection_dim, PANEL)), column_panels(columns / PANEL),
+          dgates(static_cast<Act*>(d.gradients.gates)), starts(first_rows(job)), dh_packed(rows() * columns),
+          dh(rows() * columns), dcells(rows() * units) {
         std::memset(dh.data, 0, rows() * columns * sizeof(float));
         std::memset(dcells.data, 0, rows() * units * sizeof(float));
         for (size_t r = 0; r < rows(); ++r) {
@@ -37,13 +35,34 @@ struct BackwardRunner : Team {
     }
     size_t rows() const { return size_t(job.batch_sizes[0]); }
 
+    std::vector<int32_t> phases() const {
+        std::vector<int32_t> parts;
+        for (int64_t step = job.steps; step >= 0; --step) {
+            if (step < job.steps) parts.push_back(unit_panels);
+            parts.push_back(column_panels * parts_of(job.batch_sizes[std::max<int64_t>(0, step - 1)], ROWS_OF_PART));
+        }
+        return parts;
+    }
+
+    void run(int phase, int part) {
+        const int64_t step = job.steps - (phase + 1) / 2;
+        if (phase % 2) {
+            const int n = int(job.batch_sizes[step]);
+            tiles(n, [&](auto size, int row) { this->template cell<decltype(size)::value>(part, row, step); });
+        } else {
+            const int first = part / column_panels * ROWS_OF_PART, panel = part % column_panels;
+            if (step < job.steps) hidden(panel, first, step);
+            if (step > 0) add_given(panel, first, step - 1);
+        }
+    }
+
     template <int M>
     void cell(int panel, int row, int64_t step) {
         typename K::Sum sum[M][4] = {};
         Vec dm[M][4] = {};
         const char* w = static_cast<const char*>(d.gradients.projection.panels) + size_t(panel) * sizeof(Act) * PANEL * hidden_k;
-        K::template add<M>(sum, dh_packed.data + size_t(row) * hidden_k, hidden_k, w, hidden_k);
-        finish<K, M>(sum, dm, d.gradients.projection, panel, dh_scale.data + row);
+        K::template add<M>(sum, dh_packed.data + size_t(row) * columns, columns, w, hidden_k);
+        finish<K, M>(sum, dm, d.gradients.projection, panel, nullptr);
         const Vec high = splat(job.cell_clip), low = splat(-job.cell_clip), zero{};
         for (int r = 0; r < M; ++r)
             for (int g = 0; g < 4 && panel * PANEL + g * LANES < units; ++g) {
@@ -75,44 +94,40 @@ struct BackwardRunner : Team {
             }
     }
 
-    template <int M>
-    void hidden(int panel, int row, int64_t step) {
-        typename K::Sum sum[M][4] = {};
-        Vec out[M][4] = {};
+    // dh before a step, for rows from ``first`` on that take part in it.
+    void hidden(int panel, int first, int64_t step) {
+        const int count = std::min(ROWS_OF_PART, int(job.batch_sizes[step]) - first);
+        if (count <= 0) return;
+        typename K::Sum sums[ROWS_OF_PART][4] = {};
         const char* w = static_cast<const char*>(d.gradients.recurrent.panels) + size_t(panel) * sizeof(Act) * PANEL * gates_k;
-        K::template add<M>(sum, dgates + (starts[step] + row) * gates_k, gates_k, w, gates_k);
-        finish<K, M>(sum, out, d.gradients.recurrent, panel, nullptr);
-        for (int r = 0; r < M; ++r)
-            for (int g = 0; g < 4; ++g) store(dh.data + size_t(row + r) * columns + panel * PANEL + g * LANES, out[r][g]);
+        add_panel<K>(sums, dgates + (starts[step] + first) * gates_k, gates_k, w, gates_k, count);
+        for (int r = 0; r < count; ++r)
+            std::memcpy(dh.data + size_t(first + r) * columns + panel * PANEL, sums[r], sizeof sums[r]);
     }
 
-    void run(int member) {
+    // Adds the given gradients of a step's outputs; a clipped output has none.
+    void add_given(int panel, int first, int64_t step) {
+        const int last = std::min(first + ROWS_OF_PART, int(job.batch_sizes[step]));
         const int64_t width = job.projection_dim;
-        for (int64_t step = job.steps - 1; step >= 0; --step) {
-            const int n = int(job.batch_sizes[step]);
-            for (int r = member; r < n; r += team) {
-                const size_t at = starts[step] + r;
-                const float* given = d.gradients.outputs + at * width;
-                const float* output = d.outputs + at * width;
-                float* sum = dh.data + size_t(r) * columns;
-                float* kept = d.gradients.projected + at * width;
-                for (int64_t i = 0; i < width; ++i)  // a clipped output has no gradient
-                    kept[i] = std::fabs(output[i]) < job.projection_clip ? sum[i] + given[i] : 0.0f;
-                dh_scale.data[r] = K::convert(kept, dh_packed.data + size_t(r) * hidden_k, int(width), hidden_k);
+        for (int r = first; r < last; ++r)
+            for (int column = panel * PANEL; column < (panel + 1) * PANEL; column += LANES) {
+                const int64_t have = std::max<int64_t>(0, std::min<int64_t>(LANES, width - column));
+                const size_t at = (starts[step] + r) * width + column;
+                float given[LANES] = {}, output[LANES] = {}, kept[LANES] = {};
+                std::memcpy(given, d.gradients.outputs + at, have * sizeof(float));
+                std::memcpy(output, d.outputs + at, have * sizeof(float));
+                const float* sum = dh.data + size_t(r) * columns + column;
+                for (int i = 0; i < LANES; ++i) kept[i] = std::fabs(output[i]) < job.projection_clip ? sum[i] + given[i] : 0.0f;
+                std::memcpy(d.gradients.projected + at, kept, have * sizeof(float));
+                K::put(dh_packed.data + size_t(r) * columns + column, load(kept));
             }
-            wait();
-            for (int panel = member; panel < unit_panels; panel += team)
-                tiles(n, [&](auto size, int row) { this->template cell<decltype(size)::value>(panel, row, step); });
-            wait();
-            for (int panel = member; panel < column_panels; panel += team)
-                tiles(n, [&](auto size, int row) { this->template hidden<decltype(size)::value>(panel, row, step); });
-            wait();
+    }
+
+    void finish_states() {
+        for (size_t r = 0; r < rows(); ++r) {
+            std::memcpy(d.gradients.hidden + r * job.projection_dim, dh.data + r * columns, job.projection_dim * sizeof(float));
+            std::memcpy(d.gradients.cells + r * job.hidden_dim, dcells.data + r * units, job.hidden_dim * sizeof(float));
         }
-        if (member == 0)
-            for (size_t r = 0; r < rows(); ++r) {
-                std::memcpy(d.gradients.hidden + r * width, dh.data + r * columns, width * sizeof(float));
-                std::memcpy(d.gradients.cells + r * job.hidden_dim, dcells.data + r * units, job.hidden_dim * sizeof(float));
-            }
     }
 };
 

@@ -19,6 +19,8 @@ from polyseme.nn.kernels.lstm import (
     starting_state,
 )
 from polyseme.nn.kernels.packed import Precision, column_order, lanes, pack_panels, pad, ready
+from polyseme.nn.kernels.product import product
+from polyseme.nn.kernels.rows import column_sums
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 from polyseme.nn.weight_changes import weights_version
 
@@ -93,12 +95,14 @@ class _Layer(torch.autograd.Function):
         for number, (layer, one) in enumerate(zip(ctx.layers, work, strict=True)):
             dgates = one.dgates[:, :, : layer.hidden_dim].flatten(1)  # (N, 4H)
             wanted = ctx.needs_input_grad[3 + number]
-            rows_gradients.append(_product(dgates, layer.weight_ih.detach()) if wanted else None)
+            rows_gradients.append(product(dgates, layer.weight_ih, ctx.precision) if wanted else None)
             state_gradients += [one.dhidden, one.dcells]  # autograd casts them to the state's own type
             if any(ctx.needs_input_grad[9 + 4 * number : 13 + 4 * number]):
                 before = _states_before(states[number][0], outputs[number], ctx.batch_sizes)  # (N, P)
                 emitted = ctx.saved[number].emitted[:, : layer.hidden_dim]
-                weight_gradients += _weight_gradients(dgates, inputs[number], before, one.projected, emitted)
+                weight_gradients += _weight_gradients(
+                    dgates, inputs[number], before, one.projected, emitted, ctx.precision
+                )
             else:
                 weight_gradients += [None] * 4
         return None, None, None, *rows_gradients, *state_gradients, *weight_gradients
@@ -134,15 +138,14 @@ class _Work:
 
 
 def _weight_gradients(
-    dgates: Tensor, inputs: Tensor, before: Tensor, projected: Tensor, emitted: Tensor
+    dgates: Tensor, inputs: Tensor, before: Tensor, projected: Tensor, emitted: Tensor, precision: Precision
 ) -> list[Tensor | None]:
     """The gradients of weight_ih, weight_hh, weight_hr and bias of one direction."""
-    # One pass over the gates for both weights and the bias, whose input is always 1.
-    joined = torch.cat([inputs, before, torch.ones(len(before), 1)], dim=1)
-    widths = [inputs.shape[1], before.shape[1], 1]
-    from_input, recurrent, bias = _product(dgates.t(), joined).split(widths, dim=1)
-    projection = _product(projected.to(dgates.dtype).t(), emitted)
-    return [from_input.contiguous(), recurrent.contiguous(), projection, bias.squeeze(1)]
+    # One pass over the gates for both weights.
+    both = product(dgates.t(), torch.cat([inputs, before], dim=1), precision)  # (4H, I + P)
+    from_input, recurrent = both.split([inputs.shape[1], before.shape[1]], dim=1)
+    projection = product(projected.t(), emitted, precision)
+    return [from_input.contiguous(), recurrent.contiguous(), projection, column_sums(dgates)]
 
 
 def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -> Tensor:
@@ -152,8 +155,3 @@ def _states_before(first: Tensor, outputs: Tensor, batch_sizes: Sequence[int]) -
         parts.append(outputs[start : start + following])
         start += size
     return torch.cat(parts)
-
-
-def _product(one: Tensor, two: Tensor) -> Tensor:
-    """Multiply in the number type of the first matrix and return float32."""
-    return (one @ two.to(one.dtype)).float()

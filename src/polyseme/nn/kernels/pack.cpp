@@ -1,7 +1,7 @@
 // Puts weights into the order described in common.h.
 
-#include "common.h"
-#include "share.h"
+#include "panels.h"
+#include "pool.h"
 
 extern "C" {
 struct PackJob {
@@ -16,18 +16,16 @@ template <class K>
 static void run_pack(const PackJob& job) {
     using Act = typename K::Act;
     const int64_t padded = up(job.depth, K::PACK);
-    share(int(job.threads), job.columns / PANEL, [&](int64_t first, int64_t last) {
-        for (int64_t panel = first; panel < last; ++panel) {
-            Act* out = static_cast<Act*>(job.panels) + panel * padded * PANEL;
-            std::memset(out, 0, padded * PANEL * sizeof(Act));
-            for (int64_t lane = 0; lane < PANEL; ++lane) {
-                const int64_t row = job.order[panel * PANEL + lane];
-                if (row < 0) continue;
-                const float* from = job.source + row * job.row_stride;
-                for (int64_t k = 0; k < job.depth; ++k)
-                    out[(k / K::PACK * PANEL + lane) * K::PACK + k % K::PACK] = K::one(from[k * job.k_stride]);
-            }
-        }
+    const Source source{job.source, job.row_stride, job.k_stride, false};
+    share(job.threads, job.columns / LANES, [&](int64_t group) {
+        Act* out = static_cast<Act*>(job.panels) + group / 4 * padded * PANEL + group % 4 * LANES * K::PACK;
+        const int64_t* order = job.order + group * LANES;
+        int have = 0;  // columns from the first on that are neighbours in the source
+        while (have < LANES && order[have] >= 0 && order[have] == order[0] + have) ++have;
+        pack_lanes<K>(source, have ? order[0] : 0, have, 0, job.depth, out, PANEL * K::PACK);
+        for (int lane = have; lane < LANES; ++lane)
+            for (int64_t k = 0; order[lane] >= 0 && k < job.depth; ++k)
+                out[(k / K::PACK * PANEL + lane) * K::PACK + k % K::PACK] = K::one(source.at(order[lane], k));
     });
 }
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from polyseme.nn.choices import PRECISIONS as PRECISIONS
 from polyseme.nn.choices import Precision as Precision
 from polyseme.nn.kernels.build import library
+from polyseme.nn.kernels.threads import threads
 
 _PACK = {"float32": 1, "bfloat16": 2, "int8": 4}
 _LEVEL = 127.0
@@ -105,7 +106,7 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
         k_stride=weight.stride(1),
         depth=weight.shape[1],
         columns=len(order),
-        threads=torch.get_num_threads(),
+        threads=threads(),
     )
     getattr(library(), f"polyseme_pack_{precision}")(ctypes.byref(job))
     return Packed(panels)
