@@ -9,7 +9,7 @@ import pytest
 from polyseme.errors import InputError
 from polyseme.text.choices import READERS, TOKENIZER_CHOICES
 from polyseme.text.corpus import Corpus, Sentence
-from polyseme.text.lines import Repairs
+from polyseme.text.repairs import Repairs
 
 
 def tokens(corpus: Corpus) -> list[list[str]]:

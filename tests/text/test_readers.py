@@ -4,8 +4,9 @@ import pytest
 
 from polyseme.errors import InputError
 from polyseme.text import readers
-from polyseme.text.lines import Lines, Repairs
+from polyseme.text.lines import Lines
 from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
+from polyseme.text.repairs import Repairs
 
 
 def lines(text: str) -> Lines:

@@ -18,12 +18,13 @@ from polyseme.text.held_sentences import HeldSentences
 from polyseme.text.segmentation import Segmentation, resolve
 
 NAMES, OTHER = Dictionary(["玄德"]), Dictionary(["操"])
-EN, ZH, NONE = Segmentation("en"), Segmentation("zh", NAMES), Segmentation()
-RAW, CUT, CHINESE, GERMAN = (
+EN, ZH, NONE, UNICODE = Segmentation("en"), Segmentation("zh", NAMES), Segmentation(), Segmentation("unicode")
+RAW, CUT, CHINESE, GERMAN, THAI = (
     "It's late, and the bank is closed.",
     "It 's late , and the bank is closed .",
     "玄德甚喜。操大怒曰。",
     "Es ist spät, und die Bank hat zu.",
+    "เมื่อวานนี้เด็กชายกลับบ้านเพราะฝนตก แม่รออยู่ในครัว",
 )
 TAKEN = "the text is read as tokenised (one sentence per line, tokens between spaces)"
 
@@ -61,7 +62,35 @@ TAKEN = "the text is read as tokenised (one sentence per line, tokens between sp
             Segmentation("zh"),
             "the text looks like raw Chinese and is tokenised by --tokenize zh",
         ),
-        ("auto", None, None, GERMAN, NONE, f"{TAKEN}; it looks raw, and --tokenize en, zh or char would tokenise it"),
+        ("auto", None, None, GERMAN, UNICODE, "the text looks like raw text and is tokenised by --tokenize unicode"),
+        (
+            "auto",
+            None,
+            None,
+            THAI,
+            Segmentation("th"),
+            "the text looks like raw Thai and is tokenised by --tokenize th",
+        ),
+        # the text is of another language than the tokeniser
+        (
+            "auto",
+            None,
+            EN,
+            CHINESE,
+            EN,
+            "the text is tokenised by --tokenize en, as the model's text was; it looks like raw C",
+        ),
+        (
+            "en",
+            None,
+            None,
+            CHINESE,
+            EN,
+            "the text is tokenised by --tokenize en; it looks like raw Chinese, for which --t",
+        ),
+        ("zh", None, ZH, RAW, ZH, "the text is tokenised by --tokenize zh with"),
+        ("en", None, None, GERMAN, EN, None),
+        ("char", None, None, CHINESE, Segmentation("char"), None),
         ("auto", None, None, CUT, NONE, f"{TAKEN}, as it looks so"),
         ("auto", None, None, "", NONE, None),
         ("auto", NAMES, None, CHINESE, ZH, f"the text is tokenised by --tokenize zh with a dictionary of {NAMES}"),
@@ -102,7 +131,9 @@ def test_decisions(
 
 @pytest.mark.parametrize(("choice", "model"), [("auto", EN), ("auto", NONE), ("en", None), ("none", ZH)])
 def test_a_dictionary_is_for_chinese_words(choice: TokenizerChoice, model: Segmentation | None) -> None:
-    with pytest.raises(InputError, match=r"^a dictionary is for the tokenizer 'zh', not for "):
+    with pytest.raises(
+        InputError, match=r"^a dictionary is for the tokenizer 'zh' \(or ja, th, km, lo, my\), not for "
+    ):
         resolve(choice, NAMES, model, str)
 
 
@@ -120,7 +151,7 @@ def test_what_a_run_accepts_its_model_can_hold() -> None:
     stored = BiLMConfig.model_validate({**config, "tokenize": "zh", "dictionary": ("玄德",)})
     assert BiLMConfig.model_validate_json(stored.model_dump_json()).segmentation == ZH
     for wrong in ({"tokenize": "en", "dictionary": ["a"]}, {"tokenize": "zh", "dictionary": []}):
-        with pytest.raises(ValueError, match=r"a dictionary of \d words with tokenize '\w\w', not 'zh'|without words"):
+        with pytest.raises(ValueError, match=r"a dictionary of \d words with tokenize '\w\w', not zh, ja, th"):
             BiLMConfig.model_validate({**config, **wrong})
 
 

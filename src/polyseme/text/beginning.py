@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -10,11 +11,14 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.text.choices import TOKENS_ALREADY, Layout
-from polyseme.text.lines import Lines, Repairs
+from polyseme.text.lines import Lines
+from polyseme.text.repairs import Repairs
 
 STDIN = "-"
 _FILES = 8
 _CHARACTERS = 1 << 14  # of each file
+_MARKUP = re.compile(r"<[^>]*>?")
+_WORD_MARKUP = re.compile(r"<(?:w|pc|c)[\s>]")
 
 
 def beginning(files: Iterable[tuple[str, Layout]]) -> str:
@@ -23,7 +27,7 @@ def beginning(files: Iterable[tuple[str, Layout]]) -> str:
     Of standard input only what has already arrived is used, and of a named pipe nothing: neither can be read twice.
 
     Args:
-        files: Paths and their layouts; CoNLL-U and FASTA are skipped, because they contain tokens.
+        files: Paths and their layouts; CoNLL-U, FASTA and VRT are skipped, because they contain tokens.
     """
     found: list[str] = []
     running = ((path, layout) for path, layout in files if layout not in TOKENS_ALREADY)
@@ -40,7 +44,7 @@ def _some_lines(path: str, layout: Layout) -> Iterator[str]:
         read = 0
         while read < _CHARACTERS and (line := lines.readline(_CHARACTERS)):
             read += len(line)
-            yield _text_of_record(line) if layout == "jsonl" else line
+            yield _text_of_record(line) if layout == "jsonl" else _text_of_markup(line) if layout == "tei" else line
 
 
 def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
@@ -59,3 +63,8 @@ def _text_of_record(line: str) -> str:
     if isinstance(record, dict) and record.get("tokens") is None:
         record = record.get("text")
     return record if isinstance(record, str) else ""
+
+
+def _text_of_markup(line: str) -> str:
+    """The running text of a line of XML; "" if its words are marked."""
+    return "" if _WORD_MARKUP.search(line) else _MARKUP.sub(" ", line)

@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import cast
@@ -12,9 +12,12 @@ from polyseme.errors import InputError
 from polyseme.text.beginning import STDIN, beginning
 from polyseme.text.choices import READERS, TOKENS_ALREADY, Layout, Reader, Tokenizer, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
-from polyseme.text.lines import Lines, Repairs
+from polyseme.text.lines import Lines
 from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
+from polyseme.text.repairs import Repairs
 from polyseme.text.segmentation import Segmentation, check_choice, resolve
+from polyseme.text.tei import read_tei
+from polyseme.text.vrt import read_vrt
 
 __all__ = ["Corpus", "Dictionary", "Sentence"]
 
@@ -26,6 +29,10 @@ _SUFFIXES: dict[str, Layout] = {
     ".fasta": "fasta",
     ".fa": "fasta",
     ".faa": "fasta",
+    ".tei": "tei",
+    ".xml": "tei",
+    ".vrt": "vrt",
+    ".vert": "vrt",
 }
 
 
@@ -37,10 +44,11 @@ class Corpus:
             input. Gzip is recognised by content.
         reader: The format of all sources; "auto" decides by the suffix before any .gz, and reads other files and
             standard input as lines.
-        tokenize: How running text (lines, and the "text" of JSON lines) is split into sentences and tokens: the name
-            of a tokeniser; ``none`` (or None) if a line is a sentence and tokens are separated by whitespace; ``auto``
-            to do as was done for the model's text (see `follow`), or without a model by what the text looks like.
-            CoNLL-U, FASTA and JSON lines of tokens are never tokenised again.
+        tokenize: How running text (lines, paragraphs of TEI, and the "text" of JSON lines) is split into sentences and
+            tokens: the name of a tokeniser; ``none`` (or None) if a line is a sentence and tokens are separated by
+            whitespace; ``auto`` to do as was done for the model's text (see `follow`), or without a model by what the
+            text looks like.
+            CoNLL-U, FASTA, VRT, words in TEI and JSON lines of tokens are never tokenised again.
         dictionary: Words that the tokeniser ``zh`` keeps whole.
 
     Attributes:
@@ -132,6 +140,11 @@ class Corpus:
         """Words that the tokeniser keeps whole."""
         return self.segmentation.dictionary
 
+    @property
+    def layouts(self) -> set[Layout]:
+        """The layouts of the files."""
+        return {self._layout(path) for path in self._paths}
+
     def _tokens_already(self) -> bool:
         return all(self._layout(path) in TOKENS_ALREADY for path in self._paths)
 
@@ -160,7 +173,7 @@ class Corpus:
                 f"{name}: is a pipe, and a run on it cannot be resumed; save the text to a file and start with that"
             )
 
-    def nonempty(self) -> Iterator[Sentence]:
+    def nonempty(self) -> Generator[Sentence, None, None]:
         """Iterate, and raise `InputError` at the end if no sentence has a token."""
         tokens = 0
         for sentence in self:
@@ -172,12 +185,15 @@ class Corpus:
     def _sentences(self, repairs: Repairs) -> Iterator[Sentence]:
         for path in self._paths:
             name = "<stdin>" if path == STDIN else path
-            with _opened(path) as stream:
+            with open_bytes(path) as stream:
                 if _is_pipe(path):
                     self._spent = name
                 self._stream = stream if self._size else None
                 try:
-                    yield from self._read(Lines(stream, name=name, repairs=repairs), path)
+                    lines = Lines(stream, name=name, repairs=repairs)
+                    for sentence in self._read(lines, path):
+                        repairs.judge(sentence.tokens, lines.place)
+                        yield sentence
                     self._size_before += stream.tell() if self._size else 0
                 finally:
                     self._stream = None
@@ -190,6 +206,10 @@ class Corpus:
                 return read_fasta(lines)
             case "jsonl":
                 return read_jsonl(lines, self.tokenize, self.dictionary)
+            case "tei":
+                return read_tei(lines, self.tokenize, self.dictionary)
+            case "vrt":
+                return read_vrt(lines)
             case _:
                 return read_lines(lines, self.tokenize, self.dictionary)
 
@@ -239,7 +259,12 @@ def _readable(path: str) -> str:
     return path
 
 
-def _opened(path: str) -> AbstractContextManager[io.BufferedIOBase]:
+def open_bytes(path: str) -> AbstractContextManager[io.BufferedIOBase]:
+    """Open a file, or standard input for ``-``.
+
+    Raises:
+        InputError: It cannot be opened.
+    """
     if path == STDIN:
         if sys.stdin is None:  # as in a service, or after "<&-"
             raise InputError("standard input (-) is closed; give a file, or pipe text into the command")

@@ -1,4 +1,4 @@
-"""A user's own words for the Chinese tokeniser, such as the names in a novel or the terms of a field."""
+"""A user's own words for text without spaces between words, such as the names in a novel or the terms of a field."""
 
 import hashlib
 import re
@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from polyseme.errors import InputError
+from polyseme.files.text_file import read_text
 
 # A line of jieba's user dictionaries: a word, optionally its frequency, optionally its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
-_FIRST_WIDE = "\u2e80"  # Chinese and similar characters begin here
+# Letters of scripts that put spaces between words. Chinese and similar characters begin at U+2E80; before them are
+# Thai, Lao, Burmese and Khmer.
+_SPACED = re.compile("[^\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u2e80-\U0010ffff]")
 
 
 class Dictionary:
@@ -51,7 +54,7 @@ class Dictionary:
         jieba's user dictionaries can be read too: a frequency and a part of speech after a word are ignored.
         """
         try:
-            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+            lines = read_text(Path(path)).splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{path}: the dictionary cannot be read ({error}); give UTF-8 text, one word per line"
@@ -107,8 +110,8 @@ class Dictionary:
 
 
 def within_word(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a position are letters, marks or digits, but not Chinese."""
+    """Whether the characters on both sides of a position are letters, marks or digits of a script with spaces."""
     around = text[at - 1 : at + 1] if at else ""
     return len(around) == 2 and all(
-        (one.isalnum() or unicodedata.combining(one)) and one < _FIRST_WIDE for one in around
+        (one.isalnum() or unicodedata.combining(one)) and _SPACED.match(one) for one in around
     )

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from polyseme.files.checksum import digest
 from polyseme.text.batching import checked
+from polyseme.text.choices import Layout
 from polyseme.text.corpus import Corpus
-from polyseme.text.lines import Repairs
 from polyseme.text.readers import Sentence
+from polyseme.text.repairs import Repairs
 
 
 class HeldSentences(Corpus):
@@ -32,9 +33,16 @@ class HeldSentences(Corpus):
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield every sentence."""
+        self.repairs = Repairs()
         for number, tokens in enumerate(self._held, 1):
             self._given = number
+            self.repairs.judge(tokens, f"sentence {number - 1}")
             yield Sentence(tokens)
+
+    @property
+    def layouts(self) -> set[Layout]:
+        """No file, no layout."""
+        return set()
 
     def _tokens_already(self) -> bool:
         return True

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.text.lines import Lines, Repairs
+from polyseme.text.lines import Lines
 from polyseme.text.readers import read_conllu
+from polyseme.text.repairs import Repairs
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The names of columns 2 to 10."""
@@ -45,7 +46,7 @@ class LabelledText:
     def __init__(self, path: str | Path, column: str) -> None:
         self.path = str(path)
         self.column = column
-        self._label = _reader(column)
+        self._label = label_reader(column)
         self.repairs = Repairs()
 
     def __iter__(self) -> Iterator[LabelledSentence]:
@@ -76,8 +77,15 @@ class _Labelled(Lines):
                 self.labels.append(self.label(columns, self.place))
 
 
-def _reader(column: str) -> Callable[[list[str], str], str]:
-    """Return a function from the columns of a line, and its position for messages, to the label."""
+def label_reader(column: str) -> Callable[[list[str], str], str]:
+    """Return a function from the columns of a line, and its position for messages, to the label.
+
+    Args:
+        column: As `LabelledText` takes it.
+
+    Raises:
+        InputError: There is no such column; the function raises it for a line that lacks the column.
+    """
     name, colon, key = column.partition(":")
     number = int(name) if name.isdecimal() else COLUMNS.index(name) + 2 if name in COLUMNS else 0
     if number < 1 or (colon and (name not in _WITH_KEYS or not key)):

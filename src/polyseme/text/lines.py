@@ -2,13 +2,13 @@
 
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyseme.errors import InputError
+from polyseme.text.not_text import check_text
+from polyseme.text.repairs import LONG_LINE, Repairs
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -17,49 +17,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 2**24
 
 _UNREADABLE = (OSError, EOFError, zlib.error)
-_BYTE_ORDER_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _HEAD = 4096
-_MOST_BROKEN = 0.3
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_NOT_A_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-
-
-@dataclass(slots=True)
-class Repairs:
-    """Counts what was replaced by U+FFFD because it is not text; false if nothing was.
-
-    Example:
-        >>> str(Repairs(invalid=3, nulls=1, first="news.txt:12"))
-        '3 invalid UTF-8 sequences and 1 NUL replaced by U+FFFD, the first at news.txt:12'
-    """
-
-    invalid: int = 0
-    """Number of byte sequences that are not UTF-8."""
-    nulls: int = 0
-    """Number of NUL characters."""
-    first: str | None = None
-    """The position of the first replacement, as ``file:line``."""
-
-    def __bool__(self) -> bool:
-        return self.first is not None
-
-    def __str__(self) -> str:
-        counts = ((self.invalid, "invalid UTF-8 sequence"), (self.nulls, "NUL"))
-        parts = [f"{count:,} {what}{'s' * (count > 1)}" for count, what in counts if count]
-        return f"{' and '.join(parts)} replaced by U+FFFD, the first at {self.first}" if parts else "nothing replaced"
-
-    def mend(self, text: str, place: str) -> str:
-        """Replace and count NULs and lone surrogates (which stand for bytes that could not be decoded)."""
-        if "\0" not in text and (text.isascii() or not _SURROGATE.search(text)):
-            return text
-        # The original bytes are decoded again because several of them may form one invalid sequence.
-        original = _NOT_A_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape")
-        mended = original.decode("utf-8", "replace").replace("\0", "\ufffd")
-        nulls = text.count("\0")
-        self.nulls += nulls
-        self.invalid += mended.count("\ufffd") - text.count("\ufffd") - nulls
-        self.first = self.first or place
-        return mended
 
 
 class Lines:
@@ -77,11 +35,12 @@ class Lines:
         self.name = name
         self.repairs = repairs
         self.number = 0
-        self._line_open = False
+        self._line_open, self._length = False, 0
         peeked = _Peeked(stream)
         if peeked.head.startswith(b"\x1f\x8b"):
             peeked = _Peeked(gzip.GzipFile(fileobj=io.BufferedReader(peeked)))
-        _check_text(peeked.head, name)
+        check_text(peeked.head, name)
+        self.head = peeked.head
         # surrogateescape keeps invalid bytes as surrogates, so that they can be counted with their line.
         self._text = io.TextIOWrapper(io.BufferedReader(peeked, 2**16), "utf-8-sig", "surrogateescape")
 
@@ -104,11 +63,20 @@ class Lines:
             if not text:
                 break
             self.number += not self._line_open
+            self._judge_length(text)
             self._line_open = not text.endswith("\n")
             line += self.repairs.mend(text, self.place)
             if not self._line_open:
                 break
         return line
+
+    def _judge_length(self, text: str) -> None:
+        """Count a line when it becomes very long."""
+        before = self._length if self._line_open else 0
+        self._length = before + len(text)
+        self.repairs.characters += len(text)
+        if before <= LONG_LINE < self._length:
+            self.repairs.count(f"lines of more than {LONG_LINE:,} characters", self.place)
 
     def __iter__(self) -> Iterator[str]:
         """Yield whole lines without their line ends."""
@@ -149,17 +117,3 @@ class _Peeked(io.RawIOBase):
             data = self._stream.read1(len(view))
         view[: len(data)] = data
         return len(data)
-
-
-def _check_text(head: bytes, name: str) -> None:
-    """Raise an error if the bytes are clearly not UTF-8 text."""
-    for mark, encoding in _BYTE_ORDER_MARKS.items():
-        if head.startswith(mark):
-            raise InputError(f"{name}: is {encoding}; convert it first: iconv -f {encoding} -t UTF-8")
-    text = head.decode("utf-8", "replace")
-    broken = text.count("\ufffd") - head.count("\ufffd".encode()) + text.count("\0")
-    if broken > _MOST_BROKEN * len(text):
-        raise InputError(
-            f"{name}: does not look like text: {broken:,} of its first {len(text):,} characters are not UTF-8; "
-            "give UTF-8 text, and convert text in another encoding first"
-        )

@@ -4,11 +4,12 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polyseme.errors import InputError
 from polyseme.text.choices import Tokenizer
 from polyseme.text.dictionary import Dictionary
+from polyseme.text.line_numbers import LineNumbers
 from polyseme.text.lines import Lines
 from polyseme.text.tokenizers import tokenized
 
@@ -20,11 +21,17 @@ _NO_RESIDUE = re.compile(r"[^A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it is read from a source."""
+    """A sentence as it is read from a source; two with the same tokens and name are equal, wherever they are."""
 
     tokens: list[str]
     name: str | None = None
     """Its name in the source: a CoNLL-U sent_id, the id of a JSON line, a FASTA identifier."""
+    file: str | None = field(default=None, compare=False)
+    """The source."""
+    line: int | None = field(default=None, compare=False)
+    """The line of the source on which it begins, from 1."""
+    document: str | None = field(default=None, compare=False)
+    """What the source calls the document: a newdoc id of CoNLL-U, the id of a text in TEI or VRT."""
 
 
 def read_lines(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
@@ -39,8 +46,10 @@ def read_lines(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
     paragraphs.
     """
     if tokenize is None:
-        return (Sentence(line.split()) for line in lines)
-    return (Sentence(tokens) for tokens in tokenized(lines.readline, tokenize, dictionary))
+        return (Sentence(line.split(), None, lines.name, lines.number) for line in lines)
+    numbers = LineNumbers(lines)
+    found = tokenized(numbers.readline, tokenize, dictionary)
+    return (Sentence(tokens, None, lines.name, numbers.line_of(tokens)) for tokens in found)
 
 
 def read_conllu(lines: Lines) -> Iterator[Sentence]:
@@ -50,15 +59,19 @@ def read_conllu(lines: Lines) -> Iterator[Sentence]:
     """
     tokens: list[str] | None = None
     name: str | None = None
+    document: str | None = None
+    start = 0
     for line in lines:
         if not line.strip():
             if tokens is not None:
-                yield Sentence(tokens, name)
+                yield Sentence(tokens, name, lines.name, start, document)
             tokens, name = None, None
         elif line.startswith("#"):
             key, _, value = line[1:].partition("=")
             if key.strip() == "sent_id":
                 name = value.strip()
+            elif key.split()[:1] == ["newdoc"]:
+                document = value.strip() or None
         else:
             columns = line.split("\t")
             if len(columns) < _CONLLU_COLUMNS:
@@ -72,12 +85,13 @@ def read_conllu(lines: Lines) -> Iterator[Sentence]:
                     f"{lines.place}: word {columns[0]!r} with form {columns[1]!r} where CoNLL-U has a number "
                     "(1, 1-2 or 1.1) and a form; correct the line"
                 )
-            tokens = [] if tokens is None else tokens
+            if tokens is None:
+                tokens, start = [], lines.number
             if number.group(1):
                 tokens.append(columns[1])
-            _check_length(tokens, lines)
+            check_length(tokens, lines)
     if tokens is not None:
-        yield Sentence(tokens, name)
+        yield Sentence(tokens, name, lines.name, start, document)
 
 
 def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary | None = None) -> Iterator[Sentence]:
@@ -112,19 +126,21 @@ def read_jsonl(lines: Lines, tokenize: Tokenizer | None, dictionary: Dictionary 
             )
         if not isinstance(name, str | int | None) or isinstance(name, bool):
             raise InputError(f'{lines.place}: "id" is {_shown(json.dumps(name))}; give a string or a whole number')
+        called = None if name is None else str(name)
         for tokens in sentences:
-            yield Sentence(tokens, None if name is None else str(name))
+            yield Sentence(tokens, called, lines.name, lines.number, called)
 
 
 def read_fasta(lines: Lines) -> Iterator[Sentence]:
     """Read protein sequences: one token per letter, in capitals; ``*`` and whitespace are dropped."""
     tokens: list[str] | None = None
     name: str | None = None
+    start = 0
     for line in lines:
         if line.startswith(">"):
             if tokens is not None:
-                yield Sentence(tokens, name)
-            tokens, name = [], next(iter(line[1:].split()), None)
+                yield Sentence(tokens, name, lines.name, start, name)
+            tokens, name, start = [], next(iter(line[1:].split()), None), lines.number
             continue
         letters = "".join(line.split()).replace("*", "")
         if not letters:
@@ -137,12 +153,13 @@ def read_fasta(lines: Lines) -> Iterator[Sentence]:
                 "take out gaps and numbers"
             )
         tokens.extend(letters.upper())
-        _check_length(tokens, lines)
+        check_length(tokens, lines)
     if tokens is not None:
-        yield Sentence(tokens, name)
+        yield Sentence(tokens, name, lines.name, start, name)
 
 
-def _check_length(tokens: list[str], lines: Lines) -> None:
+def check_length(tokens: list[str], lines: Lines) -> None:
+    """Raise an error if a sentence is too long to be held in memory."""
     if len(tokens) > _LONGEST_SENTENCE:
         raise InputError(f"{lines.place}: a sentence of more than {_LONGEST_SENTENCE:,} tokens; split it")
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyseme.errors import InputError
-from polyseme.text.choices import TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, TokenizerChoice
+from polyseme.text.choices import BY_DICTIONARY, TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
-from polyseme.text.looks import RAW, look_at
+from polyseme.text.icu import INSTALL, NEEDED_BY, is_installed
+from polyseme.text.looks import FITTING, look_at
 from polyseme.text.tokenizers import tokenized
 
-_CHOICES = f"{', '.join(TOKENIZERS[:-1])} or {TOKENIZERS[-1]}"
 _READ_AS_TOKENISED = "the text is read as tokenised (one sentence per line, tokens between spaces)"
 
 
@@ -20,7 +20,7 @@ class Segmentation:
 
     Attributes:
         tokenizer: The tokeniser; None for text that is already tokenised: one sentence per line, tokens between spaces.
-        dictionary: The words that the tokeniser ``zh`` keeps whole.
+        dictionary: The words that the tokeniser, one of a language without spaces, keeps whole.
 
     Example:
         >>> Segmentation("en").sentences("It's late. Go home!")
@@ -33,10 +33,11 @@ class Segmentation:
     def __post_init__(self) -> None:
         if self.tokenizer not in (None, *TOKENIZERS):
             raise InputError(f"unknown tokenizer {self.tokenizer!r}; choose one of {', '.join(TOKENIZERS)}")
-        if self.dictionary is not None and self.tokenizer != "zh":
+        if self.dictionary is not None and self.tokenizer not in BY_DICTIONARY:
             what = "text that is already tokenised" if self.tokenizer is None else f"the tokenizer {self.tokenizer!r}"
             raise InputError(
-                f"a dictionary is for the tokenizer 'zh', not for {what}; leave it out, or tokenize by 'zh'"
+                f"a dictionary is for the tokenizer 'zh' (or {', '.join(BY_DICTIONARY[1:])}), not for {what}; leave it "
+                "out, or tokenize by 'zh'"
             )
 
     def __str__(self) -> str:
@@ -78,49 +79,71 @@ def resolve(
         How to tokenise it, and one line to show to the user, or None.
     """
     if choice != "auto":
-        return _as_asked(None if choice == "none" else choice, dictionary, model)
+        return _as_asked(None if choice == "none" else choice, dictionary, model, beginning)
     if model is None:
         return _by_its_look(dictionary, beginning())
     if model.tokenizer is None:
-        raw = dictionary is None and look_at(beginning()) in RAW
+        fitting = None if dictionary else FITTING.get(look_at(beginning()))
         note = (
             f"{_READ_AS_TOKENISED}, as the model does not record how its text was tokenised; it looks raw, and "
-            f"--tokenize {_CHOICES} would tokenise it"
+            f"--tokenize {fitting} would tokenise it"
         )
-        return Segmentation(None, dictionary), note if raw else None
+        return Segmentation(None, dictionary), note if fitting else None
     chosen = Segmentation(model.tokenizer, dictionary or model.dictionary)
     if chosen != model:
         return chosen, f"the text is tokenised by {chosen}, but the model's text was tokenised by {model}"
-    again = "; it looks tokenised, and --tokenize none would keep its tokens" if look_at(beginning()) == "cut" else ""
-    return chosen, f"the text is tokenised by {chosen}, as the model's text was{again}"
+    text = beginning()
+    again = "; it looks tokenised, and --tokenize none would keep its tokens" if look_at(text) == "cut" else ""
+    return chosen, f"the text is tokenised by {chosen}, as the model's text was{again or _misfit(chosen, text)}"
 
 
 def _as_asked(
-    tokenizer: Tokenizer | None, dictionary: Dictionary | None, model: Segmentation | None
+    tokenizer: Tokenizer | None, dictionary: Dictionary | None, model: Segmentation | None, beginning: Callable[[], str]
 ) -> tuple[Segmentation, str | None]:
     known = model or Segmentation()
     if dictionary is None and tokenizer == known.tokenizer:
         dictionary = known.dictionary
     chosen = Segmentation(tokenizer, dictionary)
-    if known.tokenizer is None or chosen == known:
-        return chosen, None
     how = _READ_AS_TOKENISED if tokenizer is None else f"the text is tokenised by {chosen}"
+    if known.tokenizer is None or chosen == known:
+        misfit = _misfit(chosen, beginning())
+        return chosen, f"{how}{misfit}" if misfit else None
     return chosen, f"{how}, but the model's text was tokenised by {known}"
+
+
+def _misfit(chosen: Segmentation, text: str) -> str:
+    """What is said of text that looks like that of another tokeniser; "" if it does not.
+
+    English and other languages with spaces can be tokenised like each other, and all by characters.
+    """
+    look = look_at(text)
+    fitting = FITTING.get(look)
+    if fitting in (None, chosen.tokenizer) or chosen.tokenizer in (None, "char"):
+        return ""
+    if chosen.tokenizer not in BY_DICTIONARY and fitting not in BY_DICTIONARY:
+        return ""
+    if chosen.tokenizer == "unicode" and fitting in NEEDED_BY:
+        return ""
+    return f"; it looks like {_named(look)}, for which --tokenize {fitting} is made"
+
+
+def _named(look: str) -> str:
+    return "raw text of another language" if look == "raw" else f"raw {look.capitalize()}"
 
 
 def _by_its_look(dictionary: Dictionary | None, beginning: str) -> tuple[Segmentation, str | None]:
     """Decide without a model: by what the text looks like."""
+    look = look_at(beginning)
+    fitting = FITTING.get(look)
     if dictionary is not None:
-        chosen = Segmentation("zh", dictionary)
+        chosen = Segmentation(fitting if fitting in BY_DICTIONARY else "zh", dictionary)
         return chosen, f"the text is tokenised by {chosen}"
-    match look_at(beginning):
-        case "english":
-            return Segmentation("en"), "the text looks like raw English and is tokenised by --tokenize en"
-        case "chinese":
-            return Segmentation("zh"), "the text looks like raw Chinese and is tokenised by --tokenize zh"
-        case "raw":
-            return Segmentation(), f"{_READ_AS_TOKENISED}; it looks raw, and --tokenize {_CHOICES} would tokenise it"
-        case "cut":
-            return Segmentation(), f"{_READ_AS_TOKENISED}, as it looks so"
-        case _:
-            return Segmentation(), None
+    if fitting in NEEDED_BY and not is_installed():
+        return Segmentation("unicode"), (
+            f"the text looks like {_named(look)} and is tokenised into characters (--tokenize unicode); for words: "
+            f"{INSTALL}"
+        )
+    if fitting is not None:
+        what = "raw text" if look == "raw" else _named(look)
+        return Segmentation(fitting), f"the text looks like {what} and is tokenised by --tokenize {fitting}"
+    return Segmentation(), f"{_READ_AS_TOKENISED}, as it looks so" if look == "cut" else None

@@ -1,0 +1,25 @@
+"""Why is a word that somebody asks for never a token?"""
+
+from polyseme.text.choices import BY_DICTIONARY
+from polyseme.text.segmentation import Segmentation
+
+
+def cut_apart(word: str, cut: Segmentation) -> str | None:
+    """One line on how a tokeniser cuts a word into several tokens, and what to do; None if it is one token.
+
+    Args:
+        word: As somebody asks for it.
+        cut: How the text was tokenised.
+
+    Example:
+        >>> print(cut_apart("杨过", Segmentation("zh")))
+        '杨过' is cut into 杨 + 过; write it into a dictionary (polyseme words proposes one), give that by --dictionary
+        >>> cut_apart("银行", Segmentation("zh"))
+    """
+    tokens = [token for sentence in cut.sentences(word) for token in sentence]
+    if len(tokens) < 2:
+        return None
+    pieces = f"{word!r} is cut into {' + '.join(tokens)}"
+    if cut.tokenizer in BY_DICTIONARY:
+        return f"{pieces}; write it into a dictionary (polyseme words proposes one), give that by --dictionary"
+    return f"{pieces}; ask for one of them"
