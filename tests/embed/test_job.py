@@ -87,6 +87,7 @@ def test_sentences_in_memory_become_a_file(tmp_path: Path, suffix: str) -> None:
         "pool": None,
         "dim": 12,
         "dtype": "float32",
+        "longest": 4,
         "replaced": 0,
     }
     json.dumps(result.to_dict())

@@ -13,3 +13,7 @@ POOLS: tuple[Pool, ...] = get_args(Pool)
 NumberType = Literal["float32", "float16"]
 """The numbers in a file of vectors."""
 NUMBER_TYPES: tuple[NumberType, ...] = get_args(NumberType)
+
+Keys = Literal["auto", "number", "name"]
+"""How arrays in a file are called: by the number of their sentence, or by its name. ``auto``: by name for FASTA."""
+KEYS: tuple[Keys, ...] = get_args(Keys)

@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from polyseme.embed.choices import NumberType, Pool
+from polyseme.embed.choices import Keys, NumberType, Pool
 from polyseme.embed.layers import LayerChoice, check_choice
+from polyseme.embed.long_sentences import LongSentences
+from polyseme.embed.named_keys import chosen_keys, named_sentences
 from polyseme.embed.source import VectorSource, check_pool, pool_tokens
 from polyseme.embed.writers import Record, VectorWriter, open_writer
 from polyseme.errors import InputError, Interrupted
@@ -36,6 +38,7 @@ class EmbedResult:
         pool: How tokens make one vector per sentence; None for one vector per token.
         dim: The length of a vector.
         dtype: The numbers in the file.
+        longest: The tokens of the longest sentence of this run.
         replaced: How many invalid UTF-8 sequences and NULs in the text were replaced by U+FFFD.
     """
 
@@ -48,6 +51,7 @@ class EmbedResult:
     pool: Pool | None
     dim: int
     dtype: NumberType
+    longest: int
     replaced: int
 
     def to_dict(self) -> dict[str, JSON]:
@@ -66,6 +70,7 @@ def embed_corpus(
     resume: bool = False,
     overwrite: bool = False,
     sentence_index: bool = True,
+    keys: Keys = "auto",
     watcher: Watcher | None = None,
 ) -> EmbedResult:
     """Embed a corpus into a file that appears when it is whole.
@@ -83,6 +88,8 @@ def embed_corpus(
         resume: Continue an interrupted run of the same text and settings. If there is none, a new one begins.
         overwrite: Replace the output if it exists, at the very end.
         sentence_index: Store in .h5 which sentence has which number.
+        keys: How arrays in .npz and .h5 are called: by the ``"number"`` of the sentence or by its ``"name"``;
+            ``"auto"`` is by name for FASTA.
         watcher: Is told how the job goes; if None, a notebook gets a bar.
 
     Raises:
@@ -102,21 +109,24 @@ def embed_corpus(
     choice: LayerChoice = layers if layers is not None else "mean" if pool else "all"
     _check(source, text, choice, pool, resume=resume)
     begun = time.monotonic()
-    path = Path(output)
+    path, lengths = Path(output), LongSentences()
+    by_name = chosen_keys(keys, text) == "name" and path.suffix != ".parquet"
     with watching(watcher) as shown, interruptible() as interrupted:
         writer = open_writer(
             path,
-            settings=_settings(source, text, choice, pool),
+            settings={**_settings(source, text, choice, pool), "by_name": by_name},
             dtype=dtype,
             resume=resume,
             overwrite=overwrite,
             sentence_index=sentence_index,
+            by_name=by_name,
         )
         _tell_beginning(shown, writer, resume=resume)
         tokens = 0
         if not writer.complete:
             with _explained(source, text, writer):
-                tokens = _write_all(source, text, choice, pool, writer, shown, interrupted)
+                sentences = islice(named_sentences(text) if by_name else text.nonempty(), writer.done, None)
+                tokens = _write_all(source, text, sentences, choice, pool, writer, lengths, shown, interrupted)
         result = EmbedResult(
             output=path,
             sentences=writer.stored - writer.done,
@@ -127,10 +137,13 @@ def embed_corpus(
             pool=pool,
             dim=source.dim,
             dtype=dtype,
+            longest=lengths.longest,
             replaced=text.repairs.invalid + text.repairs.nulls,
         )
         if not writer.complete:
             _tell_result(shown, result)
+            if lengths.count:
+                shown.note(f"{text}: {lengths}")
     return result
 
 
@@ -173,9 +186,11 @@ def _settings(source: VectorSource, corpus: Corpus, choice: LayerChoice, pool: P
 def _write_all(
     source: VectorSource,
     corpus: Corpus,
+    sentences: Iterator[Sentence],
     choice: LayerChoice,
     pool: Pool | None,
     writer: VectorWriter,
+    lengths: LongSentences,
     watcher: Watcher,
     interrupted: Interruption,
 ) -> int:
@@ -183,7 +198,8 @@ def _write_all(
     waiting: deque[tuple[Sentence, float | None]] = deque()  # read, but their vectors are not computed yet
 
     def token_lists() -> Iterator[list[str]]:
-        for sentence in islice(corpus.nonempty(), writer.done, None):
+        for sentence in sentences:
+            lengths.add(sentence)
             waiting.append((sentence, corpus.share_read()))
             yield sentence.tokens
 

@@ -98,6 +98,23 @@ class StaticVectors(VectorSource):
         with locked(Path(folder)):
             word_vectors.write(self.table, Path(folder))
 
+    def save_word2vec(self, path: str | Path, *, binary: bool = True) -> None:
+        """Write the table as a new file in the form of word2vec, completely or not at all.
+
+        gensim reads it: ``KeyedVectors.load_word2vec_format(path, binary=True)``.
+
+        Args:
+            path: The file.
+            binary: Numbers as 32-bit floats; otherwise as text.
+
+        Raises:
+            InputError: The file exists, or a word has whitespace in it, which this form cannot hold.
+        """
+        with locked(Path(path)):
+            if Path(path).exists():
+                raise InputError(f"{path}: exists already; give the name of a new file")
+            word_vectors.write_word2vec(self.table, Path(path), binary=binary)
+
     @property
     def words(self) -> tuple[str, ...]:
         """The words, in the order of the table."""

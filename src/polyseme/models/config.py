@@ -1,12 +1,12 @@
 """The settings of a biLM, as written in the ``config.json`` of a model folder."""
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from polyseme.nn.choices import Activation
-from polyseme.text.choices import Alphabet, Tokenizer
+from polyseme.text.choices import BY_DICTIONARY, Alphabet, Tokenizer
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.segmentation import Segmentation
 
@@ -98,7 +98,33 @@ class GatedCnnEncoderConfig(_Part):
     width: Annotated[int, Field(ge=2, le=64)] = Field(description="Tokens a convolution sees.")
 
 
-class BiLMConfig(_Part):
+class LearntTextConfig(_Part):
+    """What a model's settings say about the text that it learnt from."""
+
+    tokenize: Tokenizer | None = Field(
+        default=None,
+        description="How the text that the model learnt from was tokenised; None if it came tokenised.",
+    )
+    dictionary: tuple[str, ...] | None = Field(
+        default=None, description="The words that the tokeniser kept whole in that text."
+    )
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """How the text that the model was trained on was tokenised."""
+        return Segmentation(self.tokenize, Dictionary(self.dictionary) if self.dictionary else None)
+
+    @model_validator(mode="after")
+    def _dictionary_fits(self) -> Self:
+        if self.dictionary is not None and (self.tokenize not in BY_DICTIONARY or not self.dictionary):
+            known = ", ".join(BY_DICTIONARY)
+            raise ValueError(
+                f"a dictionary of {len(self.dictionary)} words with tokenize {self.tokenize!r}, not {known}"
+            )
+        return self
+
+
+class BiLMConfig(LearntTextConfig):
     """Everything needed to build a biLM before its weights are read."""
 
     format: Literal["polyseme"] = "polyseme"
@@ -112,13 +138,7 @@ class BiLMConfig(_Part):
     softmax_cutoffs: tuple[Size, ...] = Field(
         default=(), description="Where the clusters of an adaptive softmax begin; none for a full softmax."
     )
-    tokenize: Tokenizer | None = Field(
-        default=None,
-        description="How the text that the model learnt from was tokenised; None if it came tokenised.",
-    )
-    dictionary: tuple[str, ...] | None = Field(
-        default=None, description="The words that the tokeniser zh kept whole in that text."
-    )
+    release: str | None = Field(default=None, description="Which release of a named model this is, such as 2.")
     source: str = Field(default="polyseme", description="The format the weights came from.")
     source_options: dict[str, Any] | None = Field(
         default=None, description="The foreign options as they came, so that they can be written back."
@@ -127,17 +147,6 @@ class BiLMConfig(_Part):
     def computation(self) -> str:
         """Every setting that the layers depend on, as text."""
         return self.model_dump_json(include={"projection_dim", "token_encoder", "encoder"})
-
-    @property
-    def segmentation(self) -> Segmentation:
-        """How the text that the model was trained on was tokenised."""
-        return Segmentation(self.tokenize, Dictionary(self.dictionary) if self.dictionary else None)
-
-    @model_validator(mode="after")
-    def _dictionary_fits(self) -> "BiLMConfig":
-        if self.dictionary is not None and (self.tokenize != "zh" or not self.dictionary):
-            raise ValueError(f"a dictionary of {len(self.dictionary)} words with tokenize {self.tokenize!r}, not 'zh'")
-        return self
 
     @model_validator(mode="after")
     def _cutoffs_fit(self) -> "BiLMConfig":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.backend import backend_for
+from polyseme.nn.backend import autocast_precision, backend_for
 from polyseme.nn.kernels.lstm import PackedLayer, Pair, States
 from polyseme.nn.kernels.lstm_training import trained_layer
 from polyseme.nn.kernels.packed import Precision
@@ -122,7 +122,7 @@ class LstmEncoder(ContextEncoder):
         Returns:
             Outputs (N, P) and final states of each direction; no skip connection is added.
         """
-        precision = precision or _autocast_precision(inputs[0].device.type)
+        precision = precision or autocast_precision(inputs[0].device.type)
         pair = self._pair(number)
         began = [part for state in states if state is not None for part in state]
         learns = torch.is_grad_enabled() and any(
@@ -159,12 +159,6 @@ class LstmEncoder(ContextEncoder):
     def __getstate__(self) -> dict[str, object]:
         """Leave the packed weights out of copies and pickles: they hold memory addresses."""
         return {**self.__dict__, "_cache": {}}
-
-
-def _autocast_precision(device_type: str) -> Precision:
-    """The precision that torch's autocast asks for."""
-    half = torch.is_autocast_enabled(device_type) and torch.get_autocast_dtype(device_type) == torch.bfloat16
-    return "bfloat16" if half else "float32"
 
 
 def layer_states(state: EncoderState | None, layer: int, order: Tensor) -> tuple[LstmState | None, LstmState | None]:

@@ -19,7 +19,7 @@ from polyseme.text.segmentation import Segmentation
 from polyseme.text.vocabulary import Vocabulary
 
 ModelPath = str | Path | tuple[str | Path, str | Path]
-"""A folder, a zip, a weights file, a checkpoint's prefix, or ``(options, weights)``."""
+"""A folder, a zip, a weights file, a checkpoint's prefix, ``(options, weights)``, or CoVe's ``(weights, vectors)``."""
 
 _CHARACTERS = "token_encoder.characters.embedding.weight"
 

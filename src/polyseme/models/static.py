@@ -7,6 +7,7 @@ import numpy as np
 
 from polyseme.arrays import Vectors
 from polyseme.errors import InputError
+from polyseme.text.table_words import find_row
 
 # Rows read together, so that sums over a table that is mapped from disk need little memory.
 _BLOCK = 1 << 16
@@ -65,13 +66,7 @@ class WordVectors:
             case_backoff: Where the word itself is not there, try it in lower case, with only its first letter in upper
                 case, and all in upper case, in this order: *The* finds *the*, *london* finds *London*, *usa* *USA*.
         """
-        row = self._ids.get(word)
-        if row is None and case_backoff:
-            for change in (str.lower, str.capitalize, str.upper):
-                row = self._ids.get(change(word))
-                if row is not None:
-                    break
-        return row
+        return find_row(self._ids, word, case_backoff=case_backoff)
 
     @cached_property
     def mean(self) -> Vectors:

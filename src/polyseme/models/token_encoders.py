@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from polyseme.nn.char_cnn import CharacterCnn
 from polyseme.nn.choices import Activation
 from polyseme.nn.highway import Highway
+from polyseme.nn.linear import linear
 
 
 class TokenEncoder(nn.Module, ABC):
@@ -60,8 +61,7 @@ class CharacterTokenEncoder(TokenEncoder):
             features = highway(features)
         if self.words is not None:
             features = torch.cat([self.words(ids[:, 0].long()), features], dim=1)
-        projected: Tensor = self.projection(features)
-        return projected
+        return linear(features, self.projection.weight, self.projection.bias)
 
 
 class WordTokenEncoder(TokenEncoder):

@@ -9,6 +9,9 @@ sentences, `name_to_index` holds {name: number as a string} in the same way::
         vectors = file[number][()]
 
 The JSON text can hold a key more than once; `json.loads` and most other readers take the last.
+
+With `by_name` a dataset is named by its sentence instead, and there is no other: ``file["P12345"]``. A slash in a name
+makes a group, and the whole name still finds the dataset.
 """
 
 import contextlib
@@ -35,11 +38,12 @@ class Hdf5Format:
     """Writes HDF5. Parts always hold `sentence_to_index`; the joined file does if `sentence_index` is true."""
 
     sentence_index: bool
+    by_name: bool = False
 
     @property
     def single_part_is_whole(self) -> bool:
         """Whether the joined file holds `sentence_to_index`, as every part does."""
-        return self.sentence_index
+        return self.sentence_index and not self.by_name
 
     def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
         """Write records as a file of their own."""
@@ -53,6 +57,9 @@ class Hdf5Format:
 
     def merge(self, path: Path, parts: Sequence[Part]) -> None:
         """Copy the datasets of all parts to one file."""
+        if self.by_name:
+            _merge_names(path, parts)
+            return
         with _create(path) as (file, disk):
             if self.sentence_index:
                 _write_text(file, _SENTENCES, _join_json(parts, _SENTENCES))
@@ -65,6 +72,16 @@ class Hdf5Format:
                         h5py.h5o.copy(source.id, key, file.id, key)
                 if disk.error:
                     break
+
+
+def _merge_names(path: Path, parts: Sequence[Part]) -> None:
+    with _create(path) as (file, disk):
+        for part in parts:
+            with reading(part), h5py.File(part.path) as source:
+                for name, number in json.loads(source[_NAMES][0]).items():
+                    source.copy(source[number], file, name)
+            if disk.error:
+                break
 
 
 class _Disk(io.FileIO):

@@ -7,6 +7,8 @@ Vectors for every token: one array per sentence, named by its number, (L, T, D) 
 
 One vector per sentence: a single array `vectors` (S, D). Tokens and names are not stored. A run without sentences makes
 an archive without arrays.
+
+With `by_name` each sentence has an array of its own in any case, named by it: ``arrays["P12345"]``.
 """
 
 import io
@@ -33,18 +35,21 @@ class NpzFormat:
 
     single_part_is_whole = True
 
+    def __init__(self, *, by_name: bool = False) -> None:
+        self._by_name = by_name
+
     def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
         """Write records as an archive of their own."""
         with zipfile.ZipFile(path, "w") as archive:
-            if records[0].vectors.ndim == 1:
+            if records[0].vectors.ndim == 1 and not self._by_name:
                 _add(archive, _ALL_VECTORS, np.stack([record.vectors for record in records]))  # (S, D)
                 return
             for number, record in enumerate(records, first):
-                _add(archive, f"{number}.npy", record.vectors)
+                _add(archive, f"{record.name if self._by_name else number}.npy", record.vectors)
 
     def merge(self, path: Path, parts: Sequence[Part]) -> None:
         """Write the arrays of all parts as one archive."""
-        if parts and _holds_one_array(parts[0]):
+        if parts and not self._by_name and _holds_one_array(parts[0]):
             _merge_rows(path, parts)
         else:
             _merge_entries(path, parts)
@@ -116,7 +121,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 
 
 def _directory_entry(info: zipfile.ZipInfo, offset: int) -> bytes:
-    name = info.filename.encode("ascii")
+    name = info.filename.encode("utf-8")  # as zipfile does, with the flag that says so if it is not ASCII
     wide = (info.file_size, info.compress_size, offset)
     extra = b"".join(struct.pack("<Q", value) for value in wide if value >= _MAX_32)
     if extra:

@@ -26,6 +26,7 @@ def open_writer(
     resume: bool = False,
     overwrite: bool = False,
     sentence_index: bool = True,
+    by_name: bool = False,
     part_bytes: int = _PART_BYTES,
     part_seconds: float = _PART_SECONDS,
 ) -> VectorWriter:
@@ -38,6 +39,7 @@ def open_writer(
         resume: Continue an interrupted run if there is one; `VectorWriter.done` tells where.
         overwrite: Replace an existing file, at the very end.
         sentence_index: Store the texts of the sentences in HDF5, as `sentence_to_index`.
+        by_name: Call arrays in `.npz` and HDF5 by the names of the sentences, which must all have one.
         part_bytes: About how much is held in memory before it is stored.
         part_seconds: What is held in memory is stored when this time has passed.
 
@@ -49,9 +51,9 @@ def open_writer(
     """
     out = Path(path)
     makers: dict[str, Callable[[], Format]] = {
-        ".npz": NpzFormat,
-        ".h5": lambda: Hdf5Format(sentence_index=sentence_index),
-        ".hdf5": lambda: Hdf5Format(sentence_index=sentence_index),
+        ".npz": lambda: NpzFormat(by_name=by_name),
+        ".h5": lambda: Hdf5Format(sentence_index=sentence_index, by_name=by_name),
+        ".hdf5": lambda: Hdf5Format(sentence_index=sentence_index, by_name=by_name),
         ".parquet": _parquet_format,
     }
     if out.suffix not in makers:
