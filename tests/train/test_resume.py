@@ -95,7 +95,11 @@ def _losses(output: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in r.items() if k not in ("elapsed", "tokens_per_second")} for r in records]
 
 
-@pytest.mark.parametrize("settings", [{}, {"layout": "rows", "softmax": "sampled"}], ids=["sentences", "rows"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"optimizer": "muon"}, {"layout": "rows", "softmax": "sampled", "average": 0.3}],
+    ids=["sentences", "rows"],
+)
 def test_a_killed_run_goes_on_to_the_very_same_model(settings: dict[str, Any], text: Path, tmp_path: Path) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

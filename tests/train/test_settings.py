@@ -40,9 +40,14 @@ def test_presets_and_what_is_given() -> None:
             {"softmax": "adaptive", "cutoffs": ""},
             r"^softmax 'adaptive' needs cutoffs; give some, or use softmax 'full'",
         ),
+        (
+            {"softmax": "adaptive", "output_bias": "counts"},
+            r"^output_bias 'counts' is for a full or sampled softmax; leave it out with 'adaptive'",
+        ),
         ({"cutoffs": "20,10"}, r"^cutoffs \(20, 10\) must be positive and rise"),
         ({"filters": "60:4"}, r"^a filter of width 60 does not fit into max_characters 50"),
         ({"dropout": 1.0}, r"^setting dropout: should be less than 1, got 1.0"),
+        ({"decay_share": 0}, r"^setting decay_share: should be greater than 0, got 0"),
         # The bounds of a model's configuration.
         ({"filters": "0:32"}, r"^setting filters: should be greater than or equal to 1, got 0"),
         ({"filters": "1:2000000"}, r"^setting filters: should be less than or equal to 1048576, got 2000000"),
@@ -69,6 +74,16 @@ def test_the_rate_rises_over_the_warm_up_and_falls_to_almost_nothing() -> None:
     assert learning_rate(settings, update=900, share=1.0) == pytest.approx(0.01)
     # A short run does not spend itself on the warm-up.
     assert learning_rate(settings_of(learning_rate=1.0, warmup=1000), update=3, share=0.05) > 0.99
+
+
+def test_a_late_decay_is_constant_and_then_a_straight_line_to_almost_nothing() -> None:
+    settings = settings_of(learning_rate=2.0, warmup=0, decay="late", decay_share=0.25)
+    rates = [learning_rate(settings, update=9, share=share) for share in (0.0, 0.5, 0.75, 0.8, 0.95, 1.0)]
+    assert rates == pytest.approx([2.0, 2.0, 2.0, 1.6, 0.4, 0.02])
+    whole = settings_of(learning_rate=2.0, warmup=0, decay="late", decay_share=1.0)
+    linear = settings_of(learning_rate=2.0, warmup=0, decay="linear")
+    for share in (0.0, 0.3, 0.9):
+        assert learning_rate(whole, update=9, share=share) == learning_rate(linear, update=9, share=share)
 
 
 def test_the_share_done_is_that_of_the_nearest_limit() -> None:

@@ -92,7 +92,7 @@ def test_options_with_weights_stay_a_pair_through_a_resume(text: Path, tmp_path:
     pair = folder / "options.json", str(folder / "weights.hdf5")
     with pytest.raises(InputError, match=r"^layers is fixed by the model .*options.json and .*weights.hdf5 that"):
         train(text, tmp_path / "model", start=pair, layers=1)
-    with pytest.raises(InputError, match=r"^got 3 paths, expected \(options, weights\)$"):
+    with pytest.raises(InputError, match=r"^got 3 paths, expected \(options, weights\) or CoVe"):
         train(text, tmp_path / "model", start=(*pair, "more"))  # type: ignore[arg-type]
     settings = {**LEARN, "epochs": 2}
 

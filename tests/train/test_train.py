@@ -7,12 +7,15 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from chains import MINI, Chain, write
+from conftest import Command
+from recorder import Recorder
 
 import polyseme
 from polyseme.embed.load import load_embedder
 from polyseme.formats.detect import open_model
 from polyseme.text.corpus import Corpus
-from polyseme.train.lm.evaluate import Perplexity, evaluate
+from polyseme.train.engine.loop import Trainer
+from polyseme.train.lm.evaluate import Perplexity, evaluate, evaluate_heldout
 from polyseme.train.lm.run import Outcome, train
 
 CHAIN = Chain()
@@ -41,6 +44,7 @@ def _measure(output: Path) -> Perplexity:
         {"encoder": "gated-cnn", "precision": "bfloat16"},
         {"layout": "rows", "dropout": 0.1},
         {"optimizer": "adagrad", "learning_rate": 0.5, "accumulate": 2},
+        {"optimizer": "muon", "average": 0.1},
         {"characters": "unicode", "decay": "linear"},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())),
@@ -154,3 +158,40 @@ def test_one_path_stands_for_a_list_of_one(
     assert weights[0] == weights[1] == weights[2]
     figures = [_measure(tmp_path / name).average for name in ("list", "path", "name")]
     assert figures[0] == figures[1] == figures[2]
+
+
+def test_an_evaluation_that_does_not_fit_into_a_time_budget_measures_less(
+    texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[int] = []
+
+    def slow_clock(trainer: Trainer[Any], since: float) -> float:
+        return 2.0 * trainer.progress.update  # seconds: each update takes two
+
+    def recorded(*arguments: Any, tokens: int, **others: Any) -> Perplexity:
+        measured.append(tokens)
+        return evaluate_heldout(*arguments, tokens=tokens, **others)
+
+    monkeypatch.setattr(Trainer, "_clock", slow_clock)
+    monkeypatch.setattr("polyseme.train.lm.job.evaluate_heldout", recorded)
+    watcher = Recorder()
+    _train(texts, tmp_path / "model", epochs=10_000, time_budget="60s", patience=1000, watcher=watcher)
+    held = sum(len(sentence) + 2 for sentence in HELDOUT)
+    # About 250 tokens an update of two seconds, and six seconds are a tenth of the budget.
+    assert 0 < measured[0] < held / 2
+    assert len(set(measured)) == 1
+    assert sum("of the held-out text is measured, to keep the time budget" in note for note in watcher.notes) == 1
+
+
+def test_an_interrupted_count_says_what_is_left(
+    texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Command
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("polyseme.train.lm.encode_text._encode", interrupted)
+    done = run("train", texts[0], "-o", tmp_path / "model", "--tokenize", "none")
+    assert done.code == 130
+    told = "interrupted before anything was learnt, and nothing is left of it; begin again"
+    assert done.err.splitlines()[-1] == f"polyseme: {tmp_path / 'model'}: {told}"
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from polyseme.errors import FormatError, OutputError
 from polyseme.files.json_file import problems
+from polyseme.files.plain_zip import check_plain_zip
 from polyseme.files.whole import JSON, reason, whole_file
 
 FILE = "checkpoint.pt"
@@ -50,6 +51,8 @@ class Progress(BaseModel):
     """And the time then."""
     evaluation_seconds: float = 0.0
     """How long the last evaluation took, with the writing of the model."""
+    evaluation_share: float = 1.0
+    """Of the held-out text that is measured, to keep a time budget."""
     recent: list[tuple[float, int, int, float]] = Field(default_factory=list)
     """Summed loss, predictions, tokens and elapsed seconds of the last updates."""
     records: list[dict[str, JSON]] = Field(default_factory=list)
@@ -76,6 +79,7 @@ def load(path: Path) -> tuple[Progress, State]:
     """
     advice = f"delete {path.parent} and begin again"
     try:
+        check_plain_zip(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
         return Progress.model_validate(state.pop("progress")), state
     except ValidationError as error:

@@ -6,9 +6,10 @@ and the files that a user gets.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
@@ -17,6 +18,7 @@ from polyseme.files.whole import JSON
 from polyseme.progress import Figure, Watcher
 from polyseme.train.engine.checkpoint import Progress, State
 from polyseme.train.engine.distributed import World
+from polyseme.train.engine.muon import Matrix
 from polyseme.train.engine.row_gradient import RowGradient, RowTable
 from polyseme.train.engine.settings import RunSettings
 
@@ -92,7 +94,11 @@ class Job(ABC, Generic[Batch]):
         higher_is_better: How two scores are compared.
         curve: How the learning curve is drawn.
         table: A table that is updated by rows; its parameters are left out of the other updates.
+        matrices: Weights between layers that the optimiser Muon may update; the others are AdamW's.
         loss_scale: The gradient is that of this many times the mean loss.
+        rate_shares: Parameters that learn more slowly: their rate as a share of the run's.
+        evaluation_tokens: About how many tokens an evaluation measures; 0 if it is not known.
+        in_kernels: Whether the kernels compute all large products, so that torch needs only one thread.
     """
 
     network: nn.Module
@@ -102,7 +108,11 @@ class Job(ABC, Generic[Batch]):
     higher_is_better: bool = False
     curve: Curve
     table: RowTable | None = None
+    matrices: Sequence[Matrix] = ()
     loss_scale: float = 1.0
+    rate_shares: Mapping[nn.Parameter, float] = MappingProxyType({})
+    evaluation_tokens: int = 0
+    in_kernels: bool = False
 
     @abstractmethod
     def groups(self, epoch: int, start: int) -> Iterator[Group[Batch]]:
@@ -122,6 +132,9 @@ class Job(ABC, Generic[Batch]):
     def evaluate(self, world: World) -> Evaluation:
         """Measure what has been learnt; every process takes its share, and all get the same result."""
 
+    def limit_evaluation(self, share: float) -> None:
+        """Measure only this share of the tokens from now on, to keep a time budget."""
+
     @abstractmethod
     def publish(self) -> None:
         """Write the model of this moment into the output folder, which is whole at every moment."""
@@ -129,6 +142,9 @@ class Job(ABC, Generic[Batch]):
     @abstractmethod
     def describe(self, progress: Progress) -> None:
         """Bring what the output folder says about the run (its card) up to date."""
+
+    def conclude(self) -> None:
+        """Called in the first process when the run has come to its end, before the last `describe`."""
 
     def state(self) -> State:
         """What a checkpoint must contain in addition to the network and the optimiser."""

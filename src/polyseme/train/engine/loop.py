@@ -17,6 +17,7 @@ from polyseme.train.engine.memory import give_back
 from polyseme.train.engine.records import Log, write_summary
 from polyseme.train.engine.schedule import learning_rate, share_done
 from polyseme.train.engine.settings import RunSettings
+from polyseme.train.engine.threads import Threads
 from polyseme.train.engine.update import NotFinite, Updater
 
 RECORD_EVERY = 20
@@ -25,7 +26,8 @@ DIVERGED = 1.0
 """The smoothed loss may rise this much above its lowest value, in nats."""
 _SMOOTHING = 0.98
 _MOST_SETBACKS = 8
-_EVALUATION_SHARE = 0.1  # of a time budget that evaluations on the way may take
+_EVALUATION_SHARE = 0.1  # of a time budget that evaluations on the way may take, and the last one
+_KNOWN_SPEED = 3  # updates after which the speed of training tells how long an evaluation will take
 
 
 class Trainer(Generic[Batch]):
@@ -40,6 +42,7 @@ class Trainer(Generic[Batch]):
         begun: When the work on this run began (by `time.monotonic`), reading of data included; the time budget counts
             from there.
         interrupted: Asked after each update whether to save and stop.
+        threads: How many compute each update.
     """
 
     def __init__(
@@ -52,13 +55,14 @@ class Trainer(Generic[Batch]):
         watcher: Watcher,
         begun: float,
         interrupted: Callable[[], bool],
+        threads: Threads,
     ) -> None:
         self.job, self.settings = job, settings
         self.world, self.folder, self.watcher = world, folder, watcher
         job.network.to(world.device)
         self.updater = Updater(job, settings, world)
         self.progress = Progress()
-        self._begun, self._interrupted = begun, interrupted
+        self._begun, self._interrupted, self._threads = begun, interrupted, threads
         self._saved = time.monotonic()
         self._log: Log | None = None
 
@@ -94,8 +98,28 @@ class Trainer(Generic[Batch]):
     def _share(self) -> float:
         p = self.progress
         # The last evaluation has to fit into a time budget too.
-        elapsed = p.elapsed + min(p.evaluation_seconds, (self.settings.time_budget or 0.0) / 2)
+        elapsed = p.elapsed + min(self._evaluation_seconds(), (self.settings.time_budget or 0.0) / 2)
         return share_done(self.settings, epoch=p.epoch, epoch_share=p.epoch_share, update=p.update, elapsed=elapsed)
+
+    def _evaluation_seconds(self) -> float:
+        """How long the next evaluation will take: as long as the last, or by the speed of training; 0 if unknown."""
+        p = self.progress
+        if p.evaluation_seconds or self.settings.time_budget is None or len(p.recent) < _KNOWN_SPEED:
+            return p.evaluation_seconds
+        learnt = sum(one[2] for one in p.recent[1:])
+        seconds = p.recent[-1][3] - p.recent[0][3]
+        return p.evaluation_share * self.job.evaluation_tokens * seconds / max(1, learnt)
+
+    def _fit_evaluation(self) -> None:
+        """Measure less held-out text, once and for the whole run, if all of it would not fit into a time budget."""
+        p, budget = self.progress, self.settings.time_budget
+        if budget is None or p.update != _KNOWN_SPEED or p.evaluation_seconds:
+            return
+        affordable = _EVALUATION_SHARE * budget
+        if (seconds := self._evaluation_seconds()) > affordable:
+            p.evaluation_share = affordable / seconds
+            self.job.limit_evaluation(p.evaluation_share)
+            self.watcher.note(f"{p.evaluation_share:.0%} of the held-out text is measured, to keep the time budget")
 
     def _epoch(self) -> bool:
         """Continue to the end of the epoch or of the run; False when interrupted."""
@@ -105,6 +129,7 @@ class Trainer(Generic[Batch]):
         for group in self.job.groups(p.epoch, p.group):
             share = self._share()
             self._update(group, share)
+            self._fit_evaluation()
             if self._due(share, self._share()):
                 self._evaluate()
             elif self._agreed(time.monotonic() - self._saved > self.settings.checkpoint_every):
@@ -132,14 +157,18 @@ class Trainer(Generic[Batch]):
         if self.settings.time_budget is None:
             return False
         p = self.progress
-        affordable = p.evaluation_seconds < _EVALUATION_SHARE * (p.elapsed - p.evaluated_elapsed)
+        if p.update < _KNOWN_SPEED:
+            return False
+        affordable = self._evaluation_seconds() < _EVALUATION_SHARE * (p.elapsed - p.evaluated_elapsed)
         return affordable and math.floor(before * 10) < math.floor(after * 10) < 10
 
     def _update(self, group: Group[Batch], share: float) -> None:
         p = self.progress
+        self._threads.begin()
         gradient = self.updater.gradient(group.batches, update=p.update)
         rate = p.rate_scale * learning_rate(self.settings, update=p.update, share=share)
-        self.updater.step(gradient, rate=rate)
+        self.updater.step(gradient, update=p.update, rate=rate)
+        self._threads.done(gradient.tokens)
         p.update += 1
         p.group += 1
         p.epoch_share = group.share
@@ -193,7 +222,8 @@ class Trainer(Generic[Batch]):
         p = self.progress
         self.updater.check()
         begun = time.monotonic()
-        found = self.job.evaluate(self.world)
+        with self.updater.average.in_place():
+            found = self.job.evaluate(self.world)
         p.evaluated_update = p.update
         best = p.best is None or (found.score > p.best if self.job.higher_is_better else found.score < p.best)
         if best:
@@ -213,7 +243,8 @@ class Trainer(Generic[Batch]):
         self._save()
 
     def _publish(self) -> None:
-        self.job.publish()
+        with self.updater.average.in_place():
+            self.job.publish()
         self.describe()
 
     def describe(self) -> None:
@@ -230,6 +261,7 @@ class Trainer(Generic[Batch]):
     def _restore(self) -> None:
         path = self.folder / checkpoint.FILE
         self.progress, state = checkpoint.load(path)
+        self.job.limit_evaluation(self.progress.evaluation_share)
         self.updater.restore(state, where=str(path))
 
     def _roll_back(self, reason: str) -> None:

@@ -1,11 +1,12 @@
-"""Optimisers: torch's own for most weights, and updates of single rows for a large table."""
+"""Optimisers: torch's own for most weights, Muon for matrices, and updates of single rows for a large table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from polyseme.train.engine.checkpoint import State
+from polyseme.train.engine.muon import LARGEST, Matrix, Muon
 from polyseme.train.engine.row_gradient import RowGradient, RowTable
 from polyseme.train.engine.settings import RunSettings
 
@@ -25,14 +26,27 @@ class Optimizer:
         network: Whose parameters are updated, those that require gradients.
         settings: The run's.
         table: Parameters of the network that are updated by rows.
+        matrices: Parameters of the network that are matrices between layers, for Muon.
+        shares: Parameters whose rate is only this share of the run's.
     """
 
-    def __init__(self, network: nn.Module, settings: RunSettings, table: RowTable | None = None) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        settings: RunSettings,
+        table: RowTable | None = None,
+        matrices: Sequence[Matrix] = (),
+        *,
+        shares: Mapping[nn.Parameter, float] | None = None,
+    ) -> None:
         self.settings = settings
         self.table = table
         by_rows = set() if table is None else {id(table.weight), id(table.bias)}
         self.dense = [p for p in network.parameters() if p.requires_grad and id(p) not in by_rows]
-        self._optimizer = _dense(self.dense, settings) if self.dense else None
+        self._muon = Muon(_for_muon(matrices, settings, shares or {}), weight_decay=settings.weight_decay)
+        apart = {id(matrix.parameter) for matrix in self._muon.matrices}
+        rest = [p for p in self.dense if id(p) not in apart]
+        self._optimizer = _dense(rest, settings, shares or {}) if rest else None
         self._rows: dict[str, Tensor] = {}
         if self.table is not None:
             for name, parameter in (("weight", self.table.weight), ("bias", self.table.bias)):
@@ -45,9 +59,10 @@ class Optimizer:
 
     def step(self, rate: float, rows: RowGradient | None) -> None:
         """Apply the gradients of the dense weights, and those of the rows."""
+        self._muon.step(rate)
         if self._optimizer is not None:
             for group in self._optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group.get("share", 1.0)
             self._optimizer.step()
             # Torch does not count a fused step as a change of the weights, but caches of what comes from them do.
             torch.autograd.graph.increment_version(self.dense)
@@ -76,23 +91,43 @@ class Optimizer:
 
     def state(self) -> State:
         """Everything that is needed to continue."""
-        return {"dense": self._optimizer.state_dict() if self._optimizer else None, "rows": dict(self._rows)}
+        dense = self._optimizer.state_dict() if self._optimizer else None
+        return {"dense": dense, "muon": self._muon.state(), "rows": dict(self._rows)}
 
     def restore(self, state: State) -> None:
         """Continue from what `state` gave."""
         if self._optimizer is not None:
             self._optimizer.load_state_dict(state["dense"])
+        self._muon.restore(state["muon"])
         for name, tensor in state["rows"].items():
             self._rows[name].copy_(tensor)
 
 
-def _dense(parameters: Iterable[nn.Parameter], settings: RunSettings) -> torch.optim.Optimizer:
+def _for_muon(matrices: Sequence[Matrix], settings: RunSettings, shares: Mapping[nn.Parameter, float]) -> list[Matrix]:
+    """The matrices that Muon updates: those with the rate of the run that are not too large."""
+    if settings.optimizer != "muon":
+        return []
+    return [
+        matrix
+        for matrix in matrices
+        if matrix.parameter.requires_grad and matrix.parameter not in shares and min(matrix.shape) <= LARGEST
+    ]
+
+
+def _dense(
+    parameters: Iterable[nn.Parameter], settings: RunSettings, shares: Mapping[nn.Parameter, float]
+) -> torch.optim.Optimizer:
     parameters = list(parameters)
+    by_share: dict[float, list[nn.Parameter]] = {}
+    for parameter in parameters:
+        by_share.setdefault(shares.get(parameter, 1.0), []).append(parameter)
     if settings.optimizer == "adagrad":
-        return torch.optim.Adagrad(parameters, lr=0.0, initial_accumulator_value=_INITIAL_ACCUMULATOR, eps=_EPSILON)
+        groups = [{"params": some, "share": share} for share, some in by_share.items()]
+        return torch.optim.Adagrad(groups, lr=0.0, initial_accumulator_value=_INITIAL_ACCUMULATOR, eps=_EPSILON)
     groups = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+        {"params": [p for p in some if (p.dim() > 1) == decays], "weight_decay": decay, "share": share}
+        for share, some in by_share.items()
+        for decays, decay in ((True, settings.weight_decay), (False, 0.0))
     ]
     given = [group for group in groups if group["params"]]
     return torch.optim.AdamW(given, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)

@@ -1,6 +1,7 @@
 """The figures of a run: metrics.jsonl, learning-curve.png and, if it is installed, TensorBoard's log."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,7 +65,8 @@ def draw_curve(path: Path, records: Records, curve: Curve) -> None:
     """Draw training loss and evaluations over updates, if matplotlib is installed."""
     training = [record for record in records if record["kind"] == "training"]
     heldout = [record for record in records if record["kind"] == "heldout"]
-    if not find_spec("matplotlib") or not (training or heldout):
+    measured = [key for key in curve.figures if _points(heldout, key)[0]]
+    if not find_spec("matplotlib") or not (training or measured):
         return
     from matplotlib.figure import Figure
 
@@ -75,14 +77,14 @@ def draw_curve(path: Path, records: Records, curve: Curve) -> None:
         name = training[0]["objective"]
         left.plot(*_points(training, "loss"), color="0.6", label=f"{name} training loss")
         left.set_ylabel("training loss (nats per prediction)")
-    if heldout:
+    if measured:
         axes = left.twinx() if training else left
-        for number, key in enumerate(curve.figures):
+        for number, key in enumerate(measured):
             axes.plot(*_points(heldout, key), "o-", color=f"C{number}", label=f"held-out {key.replace('_', ' ')}")
         if curve.logarithmic:
             _label_logarithmic(axes)
         axes.set_ylabel(curve.label)
-    figure.legend(loc="upper right", bbox_to_anchor=(1, 1), bbox_transform=left.transAxes)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)  # below the axes, where it hides nothing
     with whole_file(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
 
@@ -90,7 +92,9 @@ def draw_curve(path: Path, records: Records, curve: Curve) -> None:
 def _points(records: Records, name: str) -> tuple[list[float], list[float]]:
     """Updates, and a figure at each of them."""
     pairs = [(record["update"], record[name]) for record in records if name in record]
-    numbers = [(x, y) for x, y in pairs if isinstance(x, int | float) and isinstance(y, int | float)]
+    numbers = [
+        (x, y) for x, y in pairs if isinstance(x, int | float) and isinstance(y, int | float) and math.isfinite(y)
+    ]
     return [x for x, _ in numbers], [y for _, y in numbers]
 
 

@@ -2,13 +2,18 @@
 
 import os
 import shutil
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from polyseme.errors import InputError, OutputError
+from pydantic import BaseModel
+
+from polyseme.errors import FormatError, InputError, Interrupted, OutputError
 from polyseme.files.interrupt import interruptible
+from polyseme.files.json_file import check_record
 from polyseme.files.whole import JSON, check_new
 from polyseme.files.work_folder import RUN, WorkFolder, read_run, work_path
 from polyseme.progress import Watcher
@@ -16,11 +21,15 @@ from polyseme.train.engine import checkpoint
 from polyseme.train.engine.distributed import World, world
 from polyseme.train.engine.job import Plan, Settings
 from polyseme.train.engine.loop import Trainer
+from polyseme.train.engine.memory import freed_memory_kept
 from polyseme.train.engine.precision import with_precision, without_kernel
 from polyseme.train.engine.records import BOARD
-from polyseme.train.engine.settings import MAY_DIFFER
+from polyseme.train.engine.settings import MAY_DIFFER, check_settings
+from polyseme.train.engine.threads import run_threads
 
 SUFFIX = ".training"
+
+Data = TypeVar("Data", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,33 @@ def stored_settings(output: Path, kind: str, asked: Mapping[str, JSON]) -> dict[
     return stored
 
 
+def stored_plan(
+    output: Path, kind: str, asked: Mapping[str, JSON], data: type[Data], settings: type[Settings]
+) -> tuple[Data, Settings]:
+    """What an interrupted run reads and its settings, unless different ones are given.
+
+    Args:
+        output: The run's.
+        kind: What runs.
+        asked: What was given for the resumed run; what was left open is not in it.
+        data: The record of what the run reads.
+        settings: The kind of its settings.
+    """
+    stored = stored_settings(output, kind, asked)
+    folder = work_path(output, SUFFIX)
+    own = {name: stored.pop(name) for name in data.model_fields if name in stored}
+    source = check_record(own, data, where=str(folder), advice=f"delete {folder} and begin again")
+    try:
+        return source, check_settings(settings, stored)
+    except InputError as error:
+        raise FormatError(f"{folder}: {error}; delete this folder and begin again") from error
+
+
+def spelled(paths: str | Path | Sequence[str | Path]) -> list[str]:
+    """One path or several, as a list of strings."""
+    return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+
+
 def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher) -> Outcome:
     """Prepare the data of a job unless an interrupted run did, and train it.
 
@@ -121,16 +157,24 @@ def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher) -
             try:
                 outcome = _train(plan, settings, work.path, everyone, watcher, resume=resume, begun=begun)
             except BaseException as error:
-                # Before the first checkpoint nothing was learnt: keep only data that a resumed run can use.
-                usable = plan.is_prepared(work.path) and (work.resumed or isinstance(error, OutputError))
-                if not usable and not (work.path / checkpoint.FILE).exists():
-                    work.remove()
+                _leave(work, plan, error)
                 raise
             if outcome.finished:
                 if (work.path / BOARD).exists():
                     shutil.move(work.path / BOARD, output / BOARD)
                 work.remove()
             return outcome
+
+
+def _leave(work: WorkFolder, plan: Plan[Settings], error: BaseException) -> None:
+    """After an error, keep what a resumed run can use: a checkpoint, or data that another run need not read again."""
+    usable = plan.is_prepared(work.path) and (work.resumed or isinstance(error, OutputError))
+    if usable or (work.path / checkpoint.FILE).exists():
+        return
+    work.remove()
+    if isinstance(error, KeyboardInterrupt):
+        what = f"{work.output}: interrupted before anything was learnt, and nothing is left of it; begin again"
+        raise Interrupted(what, number=signal.SIGINT) from None
 
 
 def _train(
@@ -149,12 +193,26 @@ def _train(
     job = plan.open(folder, settings, everyone, watcher)
     if note := without_kernel(settings, everyone):
         watcher.note(note)
-    with interruptible(lambda: watcher.note("stopping after this update; once more to stop at once")) as interrupted:
+    stopping = "stopping after this update; once more to stop at once"
+    with (
+        freed_memory_kept(),
+        run_threads(settings, job, everyone) as threads,
+        interruptible(lambda: watcher.note(stopping)) as interrupted,
+    ):
         trainer = Trainer(
-            job, settings, world=everyone, folder=folder, watcher=watcher, begun=begun, interrupted=interrupted
+            job,
+            settings,
+            world=everyone,
+            folder=folder,
+            watcher=watcher,
+            begun=begun,
+            interrupted=interrupted,
+            threads=threads,
         )
         finished = trainer.run(resume=resume)
     if everyone.first:
+        if finished:
+            job.conclude()
         trainer.describe()
     p = trainer.progress
     return Outcome(job.output, finished, p.update, p.best, job.score_name, interrupted.signal)

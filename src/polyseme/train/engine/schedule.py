@@ -31,6 +31,8 @@ def learning_rate(settings: RunSettings, *, update: int, share: float) -> float:
             fall = 0.5 * (1 + math.cos(math.pi * share))
         case "linear":
             fall = 1 - share
+        case "late":
+            fall = min(1.0, (1 - share) / settings.decay_share)
         case _:
             fall = 1.0
     # The very last updates still move a little: with a rate of 0 they would be wasted.

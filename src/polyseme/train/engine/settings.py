@@ -30,6 +30,7 @@ def seconds(value: object) -> object:
 
 Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+OptimizerKind = Literal["adamw", "adagrad", "muon"]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -50,13 +51,25 @@ class RunSettings(BaseModel):
     )
 
     # How it learns.
-    optimizer: Literal["adamw", "adagrad"] = Field("adamw", description="The optimiser.")
+    optimizer: OptimizerKind = Field("adamw", description="The optimiser.")
     learning_rate: Annotated[float, Field(gt=0)] = Field(2e-3, description="The highest learning rate.")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="Decay of weight matrices (adamw).")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="Decay of weight matrices (adamw, muon).")
     warmup: Annotated[int, Field(ge=0)] = Field(
         200, description="Updates over which the rate rises from 0, but at most the first twentieth of the run."
     )
-    decay: Literal["cosine", "linear", "none"] = Field("cosine", description="How the rate falls to 0 over the run.")
+    decay: Literal["cosine", "linear", "late", "none"] = Field(
+        "cosine",
+        description="How the rate falls to 0 over the run; late is linear over the last --decay-share of it and "
+        "constant before.",
+    )
+    decay_share: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.2, description="Share of the run at its end over which the rate falls with --decay late."
+    )
+    average: Share = Field(
+        0.0,
+        description="Measure and keep weights averaged over about the last share of the updates so far, such as 0.1; 0 "
+        "is without.",
+    )
     clip: Annotated[float, Field(gt=0)] = Field(5.0, description="Largest norm of the gradient.")
     accumulate: Count = Field(1, description="Batches whose gradients make one update.")
 
@@ -67,11 +80,16 @@ class RunSettings(BaseModel):
         "where the processor has instructions for it, otherwise float32.",
     )
     device: str = Field("cpu", description="Where to compute: cpu or cuda.")
+    threads: Literal["auto"] | Count = Field(
+        "auto",
+        description="Threads on a CPU. auto measures now and then which number is fastest beside the machine's other "
+        "work; the weights do not depend on it where the kernels compute (LSTM layers).",
+    )
     checkpoint_every: Seconds = Field(600.0, description="Time between checkpoints, such as 10m.")
     seed: Annotated[int, Field(ge=0)] = Field(1, description="Seed of all random numbers.")
 
 
-MAY_DIFFER = frozenset({"checkpoint_every"})
+MAY_DIFFER = frozenset({"checkpoint_every", "threads"})
 """Settings that a resumed run may have otherwise than the interrupted one."""
 
 Kind = TypeVar("Kind", bound=RunSettings)

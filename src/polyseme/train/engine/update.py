@@ -10,6 +10,7 @@ import torch
 
 from polyseme.errors import FormatError
 from polyseme.files.whole import reason
+from polyseme.train.engine.average import Average
 from polyseme.train.engine.checkpoint import State
 from polyseme.train.engine.distributed import World
 from polyseme.train.engine.job import Batch, Job
@@ -42,7 +43,8 @@ class Updater(Generic[Batch]):
 
     def __init__(self, job: Job[Batch], settings: RunSettings, world: World) -> None:
         self.job, self.settings, self.world = job, settings, world
-        self.optimizer = Optimizer(job.network, settings, job.table)
+        self.optimizer = Optimizer(job.network, settings, job.table, job.matrices, shares=job.rate_shares)
+        self.average = Average([p for p in job.network.parameters() if p.requires_grad], settings.average)
 
     def gradient(self, batches: Sequence[Batch], *, update: int) -> Gradient:
         """The gradient of a group; each process computes its own batches and gets the sum of all."""
@@ -67,13 +69,14 @@ class Updater(Generic[Batch]):
         summed = world.reduce(self.optimizer.dense, sum_gradients(rows), by_rows=job.table is not None)
         return Gradient(total, int(predictions), int(tokens), summed)
 
-    def step(self, gradient: Gradient, *, rate: float) -> None:
-        """Clip the gradient of the mean loss and apply it."""
+    def step(self, gradient: Gradient, *, update: int, rate: float) -> None:
+        """Clip the gradient of the mean loss and apply it; ``update`` counts those that were made before."""
         scale = self.job.loss_scale / max(1, gradient.predictions)
         norm = clip_norm(self.optimizer.dense, gradient.rows, scale=scale, limit=self.settings.clip)
         if not math.isfinite(norm):
             raise NotFinite(f"the norm of the gradient became {norm}")
         self.optimizer.step(rate, gradient.rows)
+        self.average.add(update + 1)
 
     def check(self) -> None:
         """Refuse to save or to measure weights that are not finite."""
@@ -85,6 +88,7 @@ class Updater(Generic[Batch]):
         return {
             "network": self.job.network.state_dict(),
             "optimizer": self.optimizer.state(),
+            "average": self.average.state(),
             "job": self.job.state(),
         }
 
@@ -97,6 +101,7 @@ class Updater(Generic[Batch]):
         try:
             self.job.network.load_state_dict(state["network"])
             self.optimizer.restore(state["optimizer"])
+            self.average.restore(state["average"])
             self.job.restore(state["job"], self.world)
         except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise FormatError(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from polyseme.errors import InputError
 from polyseme.train.engine.job import Group
+from polyseme.train.lm.case_noise import CaseNoise
 from polyseme.train.lm.settings import LmSettings
 from polyseme.train.lm.text_store import TextPart, pieces
 
@@ -26,6 +27,8 @@ class SentenceBatch:
     types: Types
     """(N,) sentence after sentence, markers included."""
     lengths: tuple[int, ...]
+    noisy: Types | None = None
+    """(N,) what is read instead."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class RowBatch:
     slot: int
     """The number of this set of rows; state is carried from one batch of a slot to the next."""
     ahead: Types
-    """(R, T) in reading order."""
+    """(R, T) what is read, in reading order."""
     ahead_next: Types
     """(R, T) the token after each."""
     back: Types
@@ -56,10 +59,11 @@ class Batches(ABC):
     An update takes a group of ``processes * accumulate`` batches; each process computes its own.
     """
 
-    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
+    def __init__(self, part: TextPart, settings: LmSettings, group: int, noise: CaseNoise | None = None) -> None:
         self.part = part
         self.settings = settings
         self.group = group
+        self.noise = noise
 
     @abstractmethod
     def groups(self, epoch: int, start: int) -> Iterator[Group["BatchPlace"]]:
@@ -82,8 +86,8 @@ class BatchPlace:
 class SentenceBatches(Batches):
     """Shuffled sentences, each without context, as in embedding."""
 
-    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
-        super().__init__(pieces(part, settings.max_sentence), settings, group)
+    def __init__(self, part: TextPart, settings: LmSettings, group: int, noise: CaseNoise | None = None) -> None:
+        super().__init__(pieces(part, settings.max_sentence), settings, group, noise)
 
     def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
         """See `Batches`."""
@@ -98,7 +102,11 @@ class SentenceBatches(Batches):
     def read(self, place: BatchPlace) -> SentenceBatch:
         """See `Batches`."""
         types = np.concatenate([self.part.sentence(int(number)) for number in place.numbers])
-        return SentenceBatch(types, tuple(self._lengths(place.numbers).tolist()))
+        lengths = self._lengths(place.numbers)
+        noisy = None
+        if self.noise is not None:
+            noisy = self.noise.read(types, np.repeat(self.noise.choices(place.numbers, place.epoch), lengths))
+        return SentenceBatch(types, tuple(lengths.tolist()), noisy)
 
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         generator = np.random.default_rng([self.settings.seed, epoch])
@@ -142,8 +150,8 @@ class RowBatches(Batches):
     forward direction reads a row from its start, the backward one from its end, and both carry state as they read.
     """
 
-    def __init__(self, part: TextPart, settings: LmSettings, group: int) -> None:
-        super().__init__(part, settings, group)
+    def __init__(self, part: TextPart, settings: LmSettings, group: int, noise: CaseNoise | None = None) -> None:
+        super().__init__(part, settings, group, noise)
         tokens = len(part.types)
         self.rows = max(1, min(settings.rows, tokens // (group * settings.steps_a_row)))
         self.length = tokens // (self.rows * group)
@@ -169,10 +177,22 @@ class RowBatches(Batches):
         back = first + self.length - 1 - step_of
         take = self.part.types
         return RowBatch(
-            slot, take[ahead % total], take[(ahead + 1) % total], take[back % total], take[(back - 1) % total]
+            slot,
+            self._read(ahead % total, place.epoch),
+            take[(ahead + 1) % total],
+            self._read(back % total, place.epoch),
+            take[(back - 1) % total],
         )
 
+    def _read(self, places: NDArray[np.int64], epoch: int) -> Types:
+        """What is read at places (R, T) of the text."""
+        types = self.part.types[places]
+        if self.noise is None:
+            return types
+        sentences = np.searchsorted(self.part.starts, places, side="right") - 1
+        return self.noise.read(types, self.noise.choices(sentences, epoch))
 
-def open_batches(part: TextPart, settings: LmSettings, group: int) -> Batches:
+
+def open_batches(part: TextPart, settings: LmSettings, group: int, noise: CaseNoise | None = None) -> Batches:
     """The batches of the layout in the settings."""
-    return (SentenceBatches if settings.layout == "sentences" else RowBatches)(part, settings, group)
+    return (SentenceBatches if settings.layout == "sentences" else RowBatches)(part, settings, group, noise)

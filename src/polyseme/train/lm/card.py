@@ -23,9 +23,11 @@ def write_card(
     sizes: Mapping[str, int | float],
     settings: LmSettings,
     progress: Progress,
+    *,
     softmax: str,
+    vectors: str | None = None,
 ) -> None:
-    """Write the card of a run."""
+    """Write the card of a run; ``vectors`` names the static vectors that it began with."""
     cut = model.segmentation
     lines = ["# A biLM trained with polyseme", "", *_figures(sizes, progress)]
     lines += [
@@ -37,6 +39,7 @@ def write_card(
         if cut.tokenizer
         else "The text came tokenised; other text must be tokenised in the same way.",
         "",
+        *([f"It began with the static vectors `{vectors}`.", ""] if vectors else []),
         "Data and licence: say here what the text was.",
         "",
     ]

@@ -14,7 +14,8 @@ from polyseme.progress import TokenCounter, Watcher
 from polyseme.text.characters import BEGIN_SENTENCE, END_SENTENCE, Indexer
 from polyseme.text.corpus import Corpus
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
-from polyseme.train.lm.text_store import BEGIN, CHUNK, END, WHOLE, TextPart, WholeRecord, chunks, open_part
+from polyseme.train.lm.scatter import scattered
+from polyseme.train.lm.text_store import BEGIN, CHUNK, END, FORMS, WHOLE, TextPart, WholeRecord, chunks, open_part
 
 _MARKERS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _HELDOUT_SHARE = 0.05
@@ -96,9 +97,9 @@ def _split(folder: Path, part: TextPart, *, heldout_tokens: int, seed: int, wher
     share = min(_HELDOUT_SHARE, heldout_tokens / len(part.types))
     limit = np.uint64(int(share * 2**63) * 2)
     numbers = (np.arange(at, min(at + CHUNK, sentences), dtype=np.uint64) for at in range(0, sentences, CHUNK))
-    chosen = np.concatenate([_hash(some, seed) < limit for some in numbers])
+    chosen = np.concatenate([scattered(some, seed) < limit for some in numbers])
     if not chosen.any() and sentences > 1:
-        chosen[int(np.argmin(_hash(np.arange(sentences, dtype=np.uint64), seed)))] = True
+        chosen[int(np.argmin(scattered(np.arange(sentences, dtype=np.uint64), seed)))] = True
     if sentences < 2 or chosen.all():
         raise InputError(
             f"{where}: {sentences} sentence{'s' * (sentences != 1)}, so that nothing can be held out; "
@@ -107,16 +108,6 @@ def _split(folder: Path, part: TextPart, *, heldout_tokens: int, seed: int, wher
     with _Writer(folder, "training") as training, _Writer(folder, "heldout") as heldout:
         for number in range(sentences):
             (heldout if chosen[number] else training).add(part.sentence(number))
-
-
-def _hash(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """SplitMix64: every number to 64 bits that look random (Steele et al. 2014)."""
-    with np.errstate(over="ignore"):
-        mixed = (numbers + np.uint64(seed + 1)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    result: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
-    return result
 
 
 def count_words(folder: Path, types: int) -> NDArray[np.int64]:
@@ -152,9 +143,25 @@ def character_set(words: Iterable[str], counts: NDArray[np.int64]) -> dict[str, 
     return {character: number for number, character in enumerate([*markers, *found])}
 
 
-def finish(folder: Path, words: Sequence[str], vocabulary: Vocabulary, indexer: Indexer) -> None:
-    """Write what each type reads and predicts, and mark the folder as whole."""
+def finish(
+    folder: Path,
+    words: Sequence[str],
+    vocabulary: Vocabulary,
+    indexer: Indexer,
+    forms: NDArray[np.int32] | None = None,
+) -> None:
+    """Write what each type reads and predicts, and mark the folder as whole.
+
+    Args:
+        folder: Where the text is.
+        words: By type.
+        vocabulary: Words to predict.
+        indexer: Turns words into ids.
+        forms: The types of each word of the text in other letter cases, if the run needs them.
+    """
     try:
+        if forms is not None:
+            forms.tofile(folder / FORMS)
         with (folder / "characters").open("wb") as file:
             file.write(indexer.boundaries.astype(np.int32).tobytes())
             for start in range(2, len(words), _WORDS_AT_ONCE):
@@ -163,6 +170,7 @@ def finish(folder: Path, words: Sequence[str], vocabulary: Vocabulary, indexer: 
         np.array([begin, end, *outputs], dtype=np.int64).tofile(folder / "outputs")
         for path in folder.iterdir():
             flush(path)
-        write_json(folder / WHOLE, WholeRecord(width=indexer.width, types=len(words)).model_dump())
+        record = WholeRecord(width=indexer.width, types=len(words), forms=forms is not None)
+        write_json(folder / WHOLE, record.model_dump())
     except OSError as error:
         raise OutputError(f"{folder}: the encoded text could not be written ({reason(error)})") from error

@@ -9,9 +9,17 @@ from polyseme.models.config import (
     GatedCnnEncoderConfig,
     GruEncoderConfig,
     LstmEncoderConfig,
+    WordEncoderConfig,
 )
 from polyseme.models.model import Model
-from polyseme.text.characters import BYTE_CHARACTERS, BYTE_PADDING_ID, Indexer, UnicodeCharacters
+from polyseme.text.characters import (
+    BYTE_CHARACTERS,
+    BYTE_PADDING_ID,
+    ByteCharacters,
+    Indexer,
+    UnicodeCharacters,
+    WholeWords,
+)
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.lm.settings import LmSettings
 
@@ -27,27 +35,33 @@ def fresh_model(
         vocabulary: Words to predict.
         cutoffs: The first word of each cluster of an adaptive softmax; empty for a full one.
     """
-    unicode = isinstance(indexer, UnicodeCharacters)
     config = BiLMConfig(
         projection_dim=settings.projection_dim,
-        token_encoder=CharacterEncoderConfig(
-            alphabet="unicode" if unicode else "bytes",
-            characters=len(indexer.characters) if isinstance(indexer, UnicodeCharacters) else BYTE_CHARACTERS,
-            character_dim=settings.character_dim,
-            max_characters=settings.max_characters,
-            filters=settings.filters,
-            highway_layers=settings.highway_layers,
-            padding_id=indexer.padding_id if isinstance(indexer, UnicodeCharacters) else BYTE_PADDING_ID,
-        ),
+        token_encoder=_token_encoder_config(settings, indexer),
         encoder=_encoder_config(settings),
         vocabulary_size=len(vocabulary),
         softmax_cutoffs=cutoffs,
     )
     torch.manual_seed(settings.seed)
     bilm = BiLM.from_config(config)
-    if not unicode:  # no byte has id 0, and HDF5 files do not have this row
+    if isinstance(indexer, ByteCharacters):  # no byte has id 0, and HDF5 files do not have this row
         bilm.state_dict()["token_encoder.characters.embedding.weight"][0] = 0
     return Model(config, bilm, indexer, vocabulary)
+
+
+def _token_encoder_config(settings: LmSettings, indexer: Indexer) -> CharacterEncoderConfig | WordEncoderConfig:
+    if isinstance(indexer, WholeWords):
+        return WordEncoderConfig(words=len(indexer.words))
+    unicode = isinstance(indexer, UnicodeCharacters)
+    return CharacterEncoderConfig(
+        alphabet="unicode" if unicode else "bytes",
+        characters=len(indexer.characters) if isinstance(indexer, UnicodeCharacters) else BYTE_CHARACTERS,
+        character_dim=settings.character_dim,
+        max_characters=settings.max_characters,
+        filters=settings.filters,
+        highway_layers=settings.highway_layers,
+        padding_id=indexer.padding_id if isinstance(indexer, UnicodeCharacters) else BYTE_PADDING_ID,
+    )
 
 
 def _encoder_config(settings: LmSettings) -> LstmEncoderConfig | GruEncoderConfig | GatedCnnEncoderConfig:

@@ -9,7 +9,9 @@ import numpy as np
 from polyseme.errors import OutputError
 from polyseme.files.whole import reason
 from polyseme.formats import native
+from polyseme.models.encoders import LstmEncoder
 from polyseme.models.model import Model
+from polyseme.nn.backend import backend_for
 from polyseme.nn.sampled_softmax import Negatives
 from polyseme.nn.softmax import FullSoftmax
 from polyseme.train.choices import SoftmaxKind
@@ -19,8 +21,10 @@ from polyseme.train.engine.job import BatchLoss, Curve, Evaluation, Group, Job
 from polyseme.train.engine.row_gradient import RowTable
 from polyseme.train.lm.batches import BatchPlace, open_batches
 from polyseme.train.lm.card import write_card
+from polyseme.train.lm.case_noise import CaseNoise
 from polyseme.train.lm.evaluate import evaluate_heldout
 from polyseme.train.lm.initial_model import set_trained
+from polyseme.train.lm.matrices import hidden_matrices
 from polyseme.train.lm.objective import Objective
 from polyseme.train.lm.settings import LmSettings
 from polyseme.train.lm.text_store import TextStore, pieces
@@ -36,6 +40,7 @@ class LmJob(Job[BatchPlace]):
         softmax: Which softmax is trained.
         world: The processes that take part.
         output: The model folder.
+        vectors: The file of static vectors that the model begins with, for its card.
     """
 
     score_name = "held-out perplexity"
@@ -50,21 +55,36 @@ class LmJob(Job[BatchPlace]):
         softmax: SoftmaxKind,
         world: World,
         output: Path,
+        vectors: str | None = None,
     ) -> None:
         self.model, self.store, self.settings, self.output = model, store, settings, output
         self.network = model.bilm.to(world.device)
         self.loss_name = softmax
+        self._vectors = vectors
         # The original recipe differentiates the loss of a row's steps, which Adagrad's first accumulator feels.
         self.loss_scale = float(settings.steps_a_row) if settings.optimizer == "adagrad" else 1.0
-        set_trained(model.bilm, settings.freeze)
+        frozen_table = settings.word_input == "frozen" and settings.freeze == "nothing"
+        set_trained(model.bilm, "tokens" if frozen_table else settings.freeze)
+        self.matrices = hidden_matrices(model.bilm)
         if softmax == "sampled":
             assert isinstance(model.bilm.softmax, FullSoftmax)
             self.table = RowTable(model.bilm.softmax.weight, model.bilm.softmax.bias)
+        self.in_kernels = isinstance(model.bilm.encoder, LstmEncoder) and (
+            backend_for(
+                model.bilm.parameters(),
+                "bfloat16" if settings.precision == "bfloat16" else "float32",
+                gradients=True,
+            )
+            == "kernels"
+        )
         self.sizes = store.sizes()
-        self._batches = open_batches(store.training, settings, world.size * settings.accumulate)
+        noise = None if store.forms is None else CaseNoise(store.forms, settings.case_noise, settings.seed)
+        self._batches = open_batches(store.training, settings, world.size * settings.accumulate, noise)
         self._objective = Objective(model.bilm, store, dropout=settings.dropout, device=world.device)
         self._heldout = pieces(store.heldout, settings.max_sentence)
         self._negatives: Negatives | None = None
+        self.evaluation_tokens = min(settings.heldout_tokens, int(self._heldout.starts[-1]))
+        self._measured = settings.heldout_tokens
 
     def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
         """See `Job`."""
@@ -90,7 +110,7 @@ class LmJob(Job[BatchPlace]):
             self.model.bilm,
             self.store,
             self._heldout,
-            tokens=self.settings.heldout_tokens,
+            tokens=self._measured,
             batch_tokens=2 * self.settings.batch_tokens,
             world=world,
         )
@@ -98,6 +118,10 @@ class LmJob(Job[BatchPlace]):
         figures["heldout_tokens"] = figures.pop("tokens")
         shown = {name: getattr(found, name) for name in ("forward", "backward", "average")}
         return Evaluation(found.average, {"softmax": "full", **figures}, shown)
+
+    def limit_evaluation(self, share: float) -> None:
+        """See `Job`."""
+        self._measured = max(1, int(share * self.evaluation_tokens)) if share < 1 else self.settings.heldout_tokens
 
     def publish(self) -> None:
         """Write the model folder, or replace the weights in it: nothing else of it changes during a run."""
@@ -111,7 +135,15 @@ class LmJob(Job[BatchPlace]):
 
     def describe(self, progress: Progress) -> None:
         """See `Job`."""
-        write_card(self.output / native.CARD, self.model, asdict(self.sizes), self.settings, progress, self.loss_name)
+        write_card(
+            self.output / native.CARD,
+            self.model,
+            asdict(self.sizes),
+            self.settings,
+            progress,
+            softmax=self.loss_name,
+            vectors=self._vectors,
+        )
 
     def state(self) -> State:
         """The state that rows of running text carry from batch to batch."""

@@ -75,7 +75,7 @@ class Objective:
         """States (n, P) of both directions and the word that each state predicts."""
         packing = Packing.of(batch.lengths, self.device)
         order = packing.flat_of_packed.cpu().numpy()
-        (packed,) = self._encode(batch.types[order])
+        (packed,) = self._encode((batch.types if batch.noisy is None else batch.noisy)[order])
         layers, _ = self.bilm.encoder(packed, packing, None)
         lengths = np.array(batch.lengths)
         ends = np.cumsum(lengths)

@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from polyseme.errors import FormatError, InputError
-from polyseme.files.json_file import check_record
+from polyseme.errors import InputError
 from polyseme.files.whole import JSON
-from polyseme.files.work_folder import work_path
 from polyseme.models.model import ModelPath
 from polyseme.progress import Watcher, default_watcher
 from polyseme.text.choices import Reader, TokenizerChoice
 from polyseme.text.segmentation import check_choice
 from polyseme.train.choices import Preset
-from polyseme.train.engine.run import SUFFIX, Outcome, check_output, run, stored_settings
-from polyseme.train.engine.settings import check_settings
+from polyseme.train.engine.run import Outcome, check_output, run, spelled, stored_plan
 from polyseme.train.lm.plan import LmPlan, TextSource
 from polyseme.train.lm.settings import ARCHITECTURE, LmSettings, given_only, settings_of
 
@@ -33,6 +30,7 @@ def train(
     dictionary: str | Path | None = None,
     stop_words: str | Path | None = None,
     start: ModelPath | None = None,
+    vectors: str | Path | None = None,
     resume: bool = False,
     watcher: Watcher | None = None,
     **settings: object,
@@ -51,6 +49,8 @@ def train(
         dictionary: A file of words, one per line, that the tokeniser ``zh`` keeps whole.
         stop_words: A file of words, one per line, that are left out of the text.
         start: A model to start from, of any known format, as `polyseme.load` takes it.
+        vectors: Static word vectors to start from: GloVe, word2vec or fastText text, word2vec binary, or a folder of
+            them. The token encoder first learns to give each word its vector, and the softmax begins with them.
         resume: Continue where an interrupted run of the same configuration stopped.
         watcher: Is told how it goes; by default a bar in a notebook, elsewhere nothing.
         settings: Those of `polyseme.train.lm.settings.LmSettings`.
@@ -64,19 +64,20 @@ def train(
     check_output(output, LmPlan.kind, resume=resume)
     given = given_only(settings)
     text = TextSource(
-        corpus=_spelled(corpus),
-        heldout=_spelled(heldout),
+        corpus=spelled(corpus),
+        heldout=spelled(heldout),
         reader=reader,
         tokenize=check_choice(tokenize),
         dictionary=None if dictionary is None else str(dictionary),
         stop_words=None if stop_words is None else str(stop_words),
-        start=_spelled(start) if isinstance(start, tuple) else None if start is None else str(start),
+        start=spelled(start) if isinstance(start, tuple) else None if start is None else str(start),
+        vectors=None if vectors is None else str(vectors),
     )
     if resume:
         plan = _resumed(output, text, preset, given)
     else:
         if start is not None and (fixed := sorted(ARCHITECTURE & given.keys())):
-            model = " and ".join(_spelled(start))
+            model = " and ".join(spelled(start))
             raise InputError(f"{fixed[0]} is fixed by the model {model} that training starts from; leave it out")
         plan = LmPlan(text, settings_of(preset, **given), output)
     with watcher or default_watcher() as told:
@@ -94,16 +95,4 @@ def _resumed(output: Path, text: TextSource, preset: Preset, given: Mapping[str,
         if now["precision"] == "auto":  # it was decided when the run began
             wanted.discard("precision")
         asked |= {name: now[name] for name in sorted(wanted)}
-    stored = stored_settings(output, LmPlan.kind, asked)
-    folder = work_path(output, SUFFIX)
-    own = {name: stored.pop(name) for name in TextSource.model_fields if name in stored}
-    source = check_record(own, TextSource, where=str(folder), advice=f"delete {folder} and begin again")
-    try:
-        return LmPlan(source, check_settings(LmSettings, stored), output)
-    except InputError as error:
-        raise FormatError(f"{folder}: {error}; delete this folder and begin again") from error
-
-
-def _spelled(paths: Paths) -> list[str]:
-    """One path or several, as a list."""
-    return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    return LmPlan(*stored_plan(output, LmPlan.kind, asked, TextSource, LmSettings), output)

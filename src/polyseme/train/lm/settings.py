@@ -13,7 +13,7 @@ from polyseme.errors import InputError
 from polyseme.models.config import CharacterEncoderConfig, EncoderKind, GatedCnnEncoderConfig, LstmEncoderConfig, Size
 from polyseme.text.choices import Alphabet
 from polyseme.train.choices import Preset, SoftmaxKind
-from polyseme.train.engine.settings import Count, RunSettings, Share, check_settings
+from polyseme.train.engine.settings import Count, OptimizerKind, RunSettings, Share, check_settings
 
 _PUBLISHED_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
@@ -56,6 +56,17 @@ class LmSettings(RunSettings):
         1, description="Highway layers after the convolutions."
     )
 
+    word_input: Literal["none", "frozen", "tuned"] = Field(
+        "none",
+        description="Read whole words instead of characters: the static vectors of --vectors as they are (frozen), or "
+        "trained further (tuned).",
+    )
+    teaching_updates: Annotated[int, Field(ge=0)] = Field(
+        500,
+        description="Updates of 1,024 words in which the token encoder first learns the static vectors of --vectors, "
+        "within a fifth of a time budget.",
+    )
+
     # The network above the words.
     encoder: EncoderKind = Field("lstm", description="What reads the context.")
     layers: Annotated[int, LstmEncoderConfig.model_fields["layers"]] = Field(2, description="Layers of each direction.")
@@ -77,6 +88,11 @@ class LmSettings(RunSettings):
         description="How words are predicted; auto is full up to 20,000 words or twice the samples, else sampled.",
     )
     samples: Count = Field(8192, description="Negative words of the sampled softmax, shared by a batch.")
+    output_bias: Literal["zero", "counts"] = Field(
+        "zero",
+        description="Where the biases of the words to predict begin: at 0, or at the logarithm of how often each word "
+        "occurs.",
+    )
     cutoffs: Numbers = Field(
         (4000, 20_000, 100_000),
         description="The ranks of the words at which the clusters of the adaptive softmax begin.",
@@ -97,10 +113,17 @@ class LmSettings(RunSettings):
         20_000, description="Held-out text that is measured, at most; without --heldout also at most 5% of the corpus."
     )
 
+    case_noise: Share = Field(
+        0.0,
+        description="Read this share of the sentences in lower case, in upper case or with capital first letters; the "
+        "words to predict stay as they are.",
+    )
+
     # How it learns.
-    optimizer: Literal["adamw", "adagrad"] = Field(
+    optimizer: OptimizerKind = Field(
         "adamw",
-        description="The optimiser; adagrad as in the original recipe, on the loss of --steps-a-row predictions.",
+        description="The optimiser; muon is Muon for matrices between layers and adamw for the rest; adagrad is as in "
+        "the original recipe, on the loss of --steps-a-row predictions.",
     )
     dropout: Share = Field(0.1, description="Dropout on token vectors and on the top layer.")
 
@@ -113,6 +136,8 @@ class LmSettings(RunSettings):
             raise ValueError(f"cutoffs {self.cutoffs} must be positive and rise")
         if self.softmax == "adaptive" and not self.cutoffs:
             raise ValueError("softmax 'adaptive' needs cutoffs; give some, or use softmax 'full'")
+        if self.softmax == "adaptive" and self.output_bias == "counts":
+            raise ValueError("output_bias 'counts' is for a full or sampled softmax; leave it out with 'adaptive'")
         if self.layout == "rows" and self.encoder == "gated-cnn":
             raise ValueError("layout 'rows' carries state, which a gated-cnn has none of; use layout 'sentences'")
         return self
@@ -151,6 +176,7 @@ ARCHITECTURE = frozenset(
         "character_dim",
         "filters",
         "highway_layers",
+        "word_input",
         "encoder",
         "layers",
         "hidden_dim",
@@ -172,6 +198,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "characters",
         "precision",
         "device",
+        "threads",
     ),
     "Size of the model": (
         "encoder",
@@ -183,10 +210,22 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "max_characters",
         "filters",
         "highway_layers",
+        "word_input",
     ),
-    "Words to predict": ("softmax", "samples", "cutoffs"),
-    "Batches": ("layout", "max_sentence", "rows", "steps_a_row", "accumulate"),
-    "Learning": ("optimizer", "weight_decay", "warmup", "decay", "clip", "freeze", "seed"),
+    "Words to predict": ("softmax", "samples", "cutoffs", "output_bias"),
+    "Batches": ("layout", "max_sentence", "rows", "steps_a_row", "accumulate", "case_noise"),
+    "Learning": (
+        "optimizer",
+        "weight_decay",
+        "warmup",
+        "decay",
+        "decay_share",
+        "average",
+        "clip",
+        "teaching_updates",
+        "freeze",
+        "seed",
+    ),
     "Stopping, evaluation and checkpoints": (
         "updates",
         "patience",

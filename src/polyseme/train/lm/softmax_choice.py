@@ -1,4 +1,4 @@
-"""Which softmax a run trains, decided once."""
+"""Which softmax a run trains, decided once, and what a new model needs to know of it."""
 
 from polyseme.errors import InputError
 from polyseme.models.model import Model
@@ -44,3 +44,8 @@ def choose_softmax(settings: LmSettings, words: int, start: Model | None) -> Sof
             f"use --cutoffs {max(1, words // 10)},{max(2, words // 2)} or --softmax full"
         )
     return kind
+
+
+def cutoffs_of(kind: SoftmaxKind, settings: LmSettings) -> tuple[int, ...]:
+    """Where the clusters of a new softmax of this kind begin; it has none unless it is adaptive."""
+    return settings.cutoffs if kind == "adaptive" else ()

@@ -16,6 +16,7 @@ from polyseme.text.vocabulary import Vocabulary
 BEGIN, END = 0, 1
 """The types of the sentence markers."""
 WHOLE = "whole.json"
+FORMS = "forms"
 CHUNK = 1 << 20
 """Tokens looked at together."""
 
@@ -28,7 +29,9 @@ class WholeRecord(BaseModel):
     width: int = Field(ge=1)
     """Number of ids per word."""
     types: int = Field(ge=2)
-    """Distinct words, with the two markers."""
+    """Distinct words, with the two markers and those that only letter-case noise makes."""
+    forms: bool = False
+    """Whether there are types in other letter cases."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class TextStore:
     outputs: NDArray[np.int64]
     """(types,) the output word of each type, that of <UNK> if it has none."""
     vocabulary: Vocabulary
+    forms: NDArray[np.int32] | None = None
+    """(types of the text, 3) the types of each word in lower case, in upper case and as in a title."""
 
     def sizes(self) -> TextSizes:
         """How much text there is."""
@@ -93,7 +98,7 @@ class TextStore:
             training_tokens=self.training.tokens,
             heldout_sentences=len(self.heldout.starts) - 1,
             heldout_tokens=self.heldout.tokens,
-            types=len(self.outputs),
+            types=len(self.outputs if self.forms is None else self.forms),
             vocabulary=len(self.vocabulary),
             unknown_share=unknown / max(1, self.training.tokens),
         )
@@ -116,17 +121,20 @@ def open_store(folder: Path, vocabulary: Vocabulary) -> TextStore:
         outputs = np.fromfile(folder / "outputs", dtype=np.int64)
         characters = np.memmap(folder / "characters", dtype=np.int32, mode="r")
         parts = [open_part(folder, name) for name in ("training", "heldout")]
+        forms = np.fromfile(folder / FORMS, dtype=np.int32).reshape(-1, 3) if record.forms else None
     except (OSError, ValueError) as error:  # numpy raises ValueError for an empty file
         raise FormatError(f"{folder}: the text is not as it was written ({reason(error)}); {advice}") from error
+    words = record.types if forms is None else len(forms)
     sound = (
         len(outputs) == record.types
         and len(characters) == record.types * record.width
         and 0 <= int(outputs.min()) <= int(outputs.max()) < len(vocabulary)
-        and all(_is_sound(part, record.types) for part in parts)
+        and all(_is_sound(part, words) for part in parts)
+        and (forms is None or (words and 0 <= int(forms.min()) <= int(forms.max()) < record.types))
     )
     if not sound:
         raise FormatError(f"{folder}: the text is not as it was written; {advice}")
-    return TextStore(parts[0], parts[1], characters.reshape(-1, record.width), outputs, vocabulary)
+    return TextStore(parts[0], parts[1], characters.reshape(-1, record.width), outputs, vocabulary, forms)
 
 
 def open_part(folder: Path, name: str) -> TextPart:

@@ -1,0 +1,1 @@
+"""The attentional translator, whose encoder gives CoVe, as a training job."""
