@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import shutil
 import struct
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from polyseme.files.whole import JSON
 from polyseme.index import vectors
 from polyseme.index.choices import COMPRESSIONS, Compression
 from polyseme.index.occurrence_index import OccurrenceIndex
+from polyseme.text.corpus import Corpus
 
 V1 = Path(__file__).parents[1] / "golden" / "index_v1" / "index"
 SENTENCES = [["The", "river", "bank"], ["She", "works", "at", "a", "bank"], ["漢字", "and", "😀"], ["A", "play"]]
@@ -96,7 +98,7 @@ def test_an_index_of_the_first_version_is_read_and_added_to(index: Path, embedde
         (lambda m: m.pop("model"), "model: is missing"),
         (lambda m: m.update(format="other"), "format: should be 'polyseme-index', got 'other'"),
         (lambda m: m.update(version=2), "version: should be 1, got 2"),
-        (lambda m: m.update(dim="12"), "dim: should be a valid integer, got '12'"),
+        (lambda m: m.update(dim="12"), "dim: should be a whole number, got '12'"),
         (lambda m: m.update(dim=0), "dim: should be greater than or equal to 1, got 0"),
         (lambda m: m.update(dim=13), "not 11 vectors of 13 numbers as faiss stores them (the width is 12, expected 13"),
         (
@@ -106,7 +108,7 @@ def test_an_index_of_the_first_version_is_read_and_added_to(index: Path, embedde
         (lambda m: m.update(model_path=["a"]), "model_path"),
         (lambda m: m.update(tokenize="fr"), "tokenize: should be "),
         (lambda m: m.update(shards=[]), "shards: "),
-        (lambda m: m.update(shards={"a": 1}), "shards: should be a valid list, got {'a': 1}"),
+        (lambda m: m.update(shards={"a": 1}), "shards: should be a list, got {'a': 1}"),
         (lambda m: m["shards"].append(m["shards"][0]), "shards: two shards have the same name"),
         (lambda m: m["shards"][0].update(name="../shard-00000"), "shards.0.name: "),
         (lambda m: m["shards"][0].update(name="shard-00000/../../x"), "shards.0.name: "),
@@ -226,3 +228,33 @@ def test_sizes_in_a_file_of_clusters_are_not_believed(
     path.write_bytes(whole + b"x")
     with pytest.raises(FormatError, match="1 bytes too many"):
         vectors.read(path, count=600, dim=8, advice="")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("places.npy", npy(np.full((2, 4), 9, dtype=np.int32)), "places.npy: names what is not in names.json"),
+        ("places.npy", npy(np.full((2, 4), -2, dtype=np.int32)), "places.npy: names what is not in names.json"),
+        (
+            "places.npy",
+            npy(np.zeros((2, 3), dtype=np.int32)),
+            "places.npy: int32 (2, 3) where int32 (2, 4) is expected",
+        ),
+        ("names.json", b"[1]", "names.json: not a list of distinct words"),
+    ],
+)
+def test_places_that_cannot_be(name: str, content: bytes, message: str, embedder: Embedder, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("The river bank\nA play\n")
+    index = OccurrenceIndex.build(embedder, Corpus([tmp_path / "text.txt"]), tmp_path / "index")
+    assert [one.place.line for one in index.occurrences("play")[0]] == [2]
+    replace(tmp_path / "index", name, content)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        use(tmp_path / "index", embedder)
+    (tmp_path / "index" / "shard-00000" / name).unlink()
+
+    def leave_out(manifest: dict[str, Any]) -> None:
+        del manifest["shards"][0]["files"][name]
+
+    change_manifest(tmp_path / "index", leave_out)
+    with pytest.raises(FormatError, match=f"'{name}' is missing"):
+        use(tmp_path / "index", embedder)

@@ -12,7 +12,9 @@ from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.vectors import unit
-from polyseme.study.change import Usage, _needed, change_of_indexes, change_of_texts, compare
+from polyseme.study.change import change_of_indexes, change_of_texts
+from polyseme.study.change_measures import Usage, compare
+from polyseme.study.compared_texts import _needed
 from polyseme.text.corpus import Corpus
 
 OLD = ["the bank of the river", "a river bank", "They play cards", "Bank of water", "play , play"] * 3
@@ -131,7 +133,7 @@ class TestTexts:
             chosen = list(_needed(Corpus([tmp_path / "many.txt"]), {"bank": 100}, most))
             assert len(chosen) == min(most, 100)
             assert all(positions == [1] for _, positions in chosen)
-            assert set(np.diff([int(tokens[0]) for tokens, _ in chosen]).tolist()) == gaps
+            assert set(np.diff([int(sentence.tokens[0]) for sentence, _ in chosen]).tolist()) == gaps
 
     def test_what_cannot_be_compared(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
         with pytest.raises(InputError, match=r"none of the words is in both texts; check their spelling"):

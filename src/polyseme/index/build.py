@@ -16,7 +16,8 @@ from polyseme.files.whole import JSON
 from polyseme.files.work_folder import work_path
 from polyseme.index.choices import COMPRESSIONS, Compression
 from polyseme.index.manifest import FinishedRun, Manifest, ShardRecord
-from polyseme.index.shard import ShardWriter
+from polyseme.index.places import Place
+from polyseme.index.shard_writer import ShardWriter
 from polyseme.index.transaction import Transaction
 from polyseme.index.vectors import faiss
 from polyseme.progress import TokenCounter, Watcher
@@ -72,6 +73,7 @@ class _Waiting(NamedTuple):
     positions: list[int]
     share: float | None
     """How much of the text was read with it."""
+    place: Place
 
 
 class Builder:
@@ -191,7 +193,7 @@ class Builder:
             for rows in interrupted.each(stream):
                 sentence = waiting.popleft()
                 if sentence.number >= done:
-                    writer.add(sentence.tokens, sentence.positions, rows[sentence.positions])
+                    writer.add(sentence.tokens, sentence.positions, rows[sentence.positions], sentence.place)
                     done = sentence.number + 1
                 if writer.vector_bytes >= self._shard_bytes:
                     transaction.store(writer, self._compression, sentences=done)
@@ -218,7 +220,7 @@ class Builder:
             positions = self._selection.positions(tokens, number) if number >= done else []
             # A sentence without a chosen occurrence need not be embedded, unless the ones after it carry its state.
             if positions or self._embedder.stateful:
-                waiting.append(_Waiting(number, tokens, positions, share))
+                waiting.append(_Waiting(number, tokens, positions, share, Place.of(sentence)))
                 yield tokens
             elif number >= done:
                 counter.add(len(tokens), waiting[0].share if waiting else share)  # those before it are not done yet

@@ -29,6 +29,11 @@ begins; (N, 3) sentence, position and word of each occurrence; the distinct word
 each word."""
 FILES = frozenset({VECTORS, SENTENCES, STARTS, OCCURRENCES, WORDS, SUMS})
 
+WHITENING = "whitening.npy"
+"""(D + 1, D) the matrix of a whitening fitted on the index and, under it, the centre; beside the manifest."""
+PLACES, NAMES = "places.npy", "names.json"
+"""Where the sentences came from (see `polyseme.index.places`): a shard has both files or none."""
+
 _Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]
 _Positive: TypeAlias = Annotated[int, Field(strict=True, ge=1, lt=1 << 31)]
 _Layer: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
@@ -55,7 +60,8 @@ class ShardRecord(BaseModel):
     @field_validator("files")
     @classmethod
     def _all_are_there(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
-        for name in FILES.symmetric_difference(files):
+        expected = FILES | {PLACES, NAMES} if PLACES in files or NAMES in files else FILES
+        for name in sorted(expected.symmetric_difference(files)):
             raise ValueError(f"{name!r} is {'not a file of a shard' if name in files else 'missing'}")
         return files
 
@@ -92,6 +98,8 @@ class Manifest(BaseModel):
     shards: Annotated[list[ShardRecord], Field(min_length=1)]
     runs: list[FinishedRun] = []
     """The runs that made it, in their order; indexes of version 0.1 do not have them."""
+    whitening: FileRecord | None = None
+    """Its file, from the first query that asked for it until text is added."""
 
     @field_validator("shards")
     @classmethod

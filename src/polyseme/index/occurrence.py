@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from polyseme.files.whole import JSON
+from polyseme.index.places import Place
 
 
 class Occurrence(NamedTuple):
@@ -12,6 +13,8 @@ class Occurrence(NamedTuple):
     similarity: float
     sentence: list[str]
     position: int
+    place: Place = Place()
+    """Where the sentence came from."""
 
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it."""
@@ -20,6 +23,7 @@ class Occurrence(NamedTuple):
             "similarity": self.similarity,
             "sentence": [*self.sentence],
             "position": self.position,
+            **self.place.to_dict(),
         }
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -15,16 +15,20 @@ from polyseme.embed.load import load
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
 from polyseme.index import vectors
+from polyseme.index.averages import average_directions, too_rare
 from polyseme.index.build import Builder, Selection
 from polyseme.index.choices import WORDS, Compression, Words
 from polyseme.index.manifest import read_manifest
 from polyseme.index.occurrence import Occurrence, SimilarWord
 from polyseme.index.shard import Shard
+from polyseme.index.stored_whitening import open_whitening, search_whitened
+from polyseme.index.whitening import Whitening
 from polyseme.models.model import ModelPath
 from polyseme.progress import Watcher, watching
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.held_sentences import HeldSentences
+from polyseme.text.query_word import cut_apart
 from polyseme.text.segmentation import Segmentation
 
 
@@ -146,6 +150,15 @@ class OccurrenceIndex:
             self._embedder = self._checked(load(model, precision=self._manifest.precision))
         return self._embedder
 
+    @cached_property
+    def whitening(self) -> Whitening:
+        """Maps vectors so that the occurrences of a word spread equally in all directions.
+
+        Fitted on the occurrences of the index (at most 200,000) when it is first asked for, and stored with them; anew
+        after text was added.
+        """
+        return open_whitening(self.path, self._manifest, self._shards)
+
     def nearest(
         self,
         sentence: str | Sequence[str],
@@ -155,6 +168,7 @@ class OccurrenceIndex:
         words: Words = "any",
         group: bool = False,
         exact: bool = False,
+        whiten: bool = False,
     ) -> list[Occurrence]:
         """The occurrences most like a word in a sentence, best first.
 
@@ -165,6 +179,7 @@ class OccurrenceIndex:
             words: Of any word, of the same or of others.
             group: Only the best occurrence of each word.
             exact: Compare with every vector, also if they are in clusters.
+            whiten: Compare by `whitening`; of each shard the thousand that are nearest without, unless ``exact``.
         """
         if k < 1:
             raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
@@ -177,7 +192,7 @@ class OccurrenceIndex:
         chosen = [shard.places(sentence[position]) for shard in self._shards] if words != "any" else None
         wanted = k
         while True:
-            found = self._search(query, wanted, chosen, words, exact=exact)
+            found = self._search(query, wanted, chosen, words, exact=exact, whiten=whiten)
             result = list(islice(self._read(found, group=group), k))
             if len(result) == k or len(found) < wanted:
                 return result
@@ -198,7 +213,8 @@ class OccurrenceIndex:
         places = [shard.places(word) for shard in self._shards]
         total = sum(map(len, places))
         if not total:
-            raise InputError(f"{self.path}: no occurrence of {word!r}; it is not in the text, or was not chosen")
+            why = cut_apart(word, self.segmentation) or "it is not in the text, or was not chosen"
+            raise InputError(f"{self.path}: no occurrence of {word!r}; {why}")
         keep = np.unique(np.linspace(0, total - 1, min(most or total, total)).astype(np.int64))
         result, rows, start = [], [], 0
         for shard, numbers in zip(self._shards, places, strict=True):
@@ -235,8 +251,8 @@ class OccurrenceIndex:
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
         if self.counts[word] < max(1, least):
-            raise InputError(f"{self.path}: {word!r} {self._too_rare(word, least)}")
-        words, rows = self._averages(least)
+            raise InputError(f"{self.path}: {word!r} {too_rare(self.counts, word, least, self.segmentation)}")
+        words, rows = average_directions(self.counts, self.word_sums(), self._manifest.dim, least)
         place = words[word]
         similarity = rows @ rows[place]
         similarity[place] = -np.inf
@@ -244,31 +260,15 @@ class OccurrenceIndex:
         best = np.argsort(-similarity, kind="stable")[: min(k, len(names) - 1)]
         return [SimilarWord(names[i], float(similarity[i]), self.counts[names[i]]) for i in best]
 
-    def _too_rare(self, word: str, least: int) -> str:
-        if times := self.counts[word]:
-            return f"occurs only {times} times in it, fewer than {least}; give another word or a lower limit"
-        others = [other for other in self.counts if other.casefold() == word.casefold()]
-        return f"is not in it; {f'try {max(others, key=self.counts.__getitem__)!r}' if others else 'give another word'}"
-
-    def _averages(self, least: int) -> tuple[dict[str, int], Vectors]:
-        """Words with enough occurrences, and the direction (W, D) of the average of each from the average of all."""
-        often = (word for word, count in self.counts.items() if count >= least)
-        words = {word: number for number, word in enumerate(often)}
-        rows = np.zeros((len(words), self._manifest.dim), dtype=np.float32)
-        for word, _, total in self.word_sums():
-            if word in words:
-                rows[words[word]] += total
-        rows /= np.array([self.counts[word] for word in words], dtype=np.float32)[:, None]
-        return words, vectors.unit(rows - rows.mean(axis=0))
-
     def _search(
-        self, query: Vectors, k: int, chosen: list[Numbers] | None, words: Words, *, exact: bool
+        self, query: Vectors, k: int, chosen: list[Numbers] | None, words: Words, *, exact: bool, whiten: bool
     ) -> list[tuple[float, int, int]]:
+        search = partial(search_whitened, whitening=self.whitening) if whiten else Shard.search
         parts = []
         for number, shard in enumerate(self._shards):
             named = chosen[number] if chosen is not None else None
             only, but = (named, None) if words == "same" else (None, named)
-            parts.append(shard.search(query, k, only=only, but=but, exact=exact))
+            parts.append(search(shard, query, k, only=only, but=but, exact=exact))
         return vectors.merge(parts, k)
 
     def _read(self, found: list[tuple[float, int, int]], *, group: bool) -> Iterator[Occurrence]:
@@ -295,4 +295,4 @@ class OccurrenceIndex:
 
 def _occurrence(shard: Shard, number: int, similarity: float) -> Occurrence:
     tokens, position = shard.sentence(number)
-    return Occurrence(tokens[position], similarity, tokens, position)
+    return Occurrence(tokens[position], similarity, tokens, position, shard.place(number))

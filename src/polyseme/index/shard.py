@@ -1,134 +1,40 @@
-"""A shard: some sentences, the chosen occurrences in them, and their vectors; a folder of plain files."""
+"""A shard as it is read: some sentences, the chosen occurrences in them, and their vectors; a folder of plain files."""
 
 import json
 import tokenize
-import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.arrays import HalfVectors, Numbers, Vectors
+from polyseme.arrays import Numbers, Vectors
 from polyseme.errors import FormatError
 from polyseme.files.checksum import crc32
-from polyseme.files.json_file import read_json
-from polyseme.files.whole import reason, whole_file, whole_folder
+from polyseme.files.json_file import LARGEST, read_json
+from polyseme.files.whole import reason
 from polyseme.index import vectors
-from polyseme.index.choices import Compression
 from polyseme.index.manifest import (
     DAMAGED,
+    NAMES,
     OCCURRENCES,
+    PLACES,
     SENTENCES,
     STARTS,
     SUMS,
     VECTORS,
     WORDS,
-    FileRecord,
     ShardRecord,
 )
+from polyseme.index.places import Place, place_at, places_fit
 from polyseme.index.vectors import FaissIndex
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_ESCAPED = "backslashreplace"
-"""What is not Unicode becomes an escape of JSON, which reads back as it was."""
-_UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError)
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError)
 """What numpy and the JSON reader raise for bytes that are not theirs."""
-
-
-class ShardWriter:
-    """Gathers occurrences in memory until they are written as one shard.
-
-    Args:
-        dim: The width of the vectors.
-    """
-
-    def __init__(self, dim: int) -> None:
-        self._dim = dim
-        self._words: dict[str, int] = {}
-        self._sentences: list[bytes] = []
-        self._occurrences: list[tuple[int, int, int]] = []
-        self._vectors: list[HalfVectors] = []
-
-    def __len__(self) -> int:
-        return len(self._occurrences)
-
-    @property
-    def vector_bytes(self) -> int:
-        """Memory that the vectors take."""
-        return 2 * self._dim * len(self._occurrences)
-
-    def add(self, tokens: Sequence[str], positions: Sequence[int], rows: Vectors) -> None:
-        """Take in a sentence with the vectors (len(positions), D) of the occurrences that were chosen in it."""
-        if not positions:
-            return
-        number = len(self._sentences)
-        self._sentences.append((json.dumps(list(tokens), ensure_ascii=False) + "\n").encode(errors=_ESCAPED))
-        for position in positions:
-            word = self._words.setdefault(tokens[position], len(self._words))
-            self._occurrences.append((number, position, word))
-        self._vectors.append(vectors.unit(rows).astype(np.float16))
-
-    def write(self, folder: Path, compression: Compression) -> ShardRecord:
-        """Write everything into a new folder, whole and flushed, and give its record."""
-        with whole_folder(folder) as temporary:
-            matrix, occurrences = np.concatenate(self._vectors), np.array(self._occurrences, dtype=np.int32)
-            vectors.write(vectors.build(matrix, compression), temporary / VECTORS)
-            (temporary / SENTENCES).write_bytes(b"".join(self._sentences))
-            np.save(temporary / STARTS, self._starts())
-            np.save(temporary / OCCURRENCES, occurrences)
-            (temporary / WORDS).write_bytes(self._words_as_json())
-            sums = np.zeros((len(self._words), self._dim), dtype=np.float32)
-            np.add.at(sums, occurrences[:, 2], matrix)
-            np.save(temporary / SUMS, sums)
-            files = {path.name: FileRecord(path.stat().st_size, crc32(path)) for path in sorted(temporary.iterdir())}
-        return ShardRecord(name=folder.name, occurrences=len(occurrences), sentences=len(self._sentences), files=files)
-
-    def save(self, path: Path) -> None:
-        """Write what was gathered so far as one file, whole and flushed, for `restore`."""
-        with whole_file(path) as temporary, temporary.open("wb") as file:
-            np.savez(
-                file,
-                vectors=np.concatenate(self._vectors),
-                occurrences=np.array(self._occurrences, dtype=np.int32),
-                starts=self._starts(),
-                sentences=np.frombuffer(b"".join(self._sentences), dtype=np.uint8),
-                words=np.frombuffer(self._words_as_json(), dtype=np.uint8),
-            )
-
-    @classmethod
-    def restore(cls, path: Path, dim: int, *, advice: str) -> "ShardWriter":
-        """What was gathered when `save` was called.
-
-        Raises:
-            FormatError: The file is missing or damaged.
-        """
-        writer = cls(dim)
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in ("vectors", "occurrences", "starts", "sentences", "words")}
-            words: list[str] = json.loads(arrays["words"].tobytes())
-            writer._words = {word: number for number, word in enumerate(words)}
-            starts, sentences = arrays["starts"].tolist(), arrays["sentences"].tobytes()
-            writer._sentences = [sentences[a:b] for a, b in pairwise(starts)]
-            writer._occurrences = [(int(a), int(b), int(c)) for a, b, c in arrays["occurrences"].tolist()]
-            writer._vectors = [arrays["vectors"].reshape(len(writer), dim).astype(np.float16)]
-        except (*_UNREADABLE, AttributeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
-            raise FormatError(f"{path}: cannot be read or is damaged ({reason(error)}); {advice}") from error
-        return writer
-
-    def _starts(self) -> Numbers:
-        """The byte at which each sentence begins, and at which the last one ends."""
-        return np.cumsum([0, *map(len, self._sentences)], dtype=np.int64)
-
-    def _words_as_json(self) -> bytes:
-        return json.dumps(list(self._words), ensure_ascii=False).encode(errors=_ESCAPED)
 
 
 class Shard:
@@ -156,11 +62,7 @@ class Shard:
     @cached_property
     def words(self) -> list[str]:
         """The distinct words."""
-        path = self._folder / WORDS
-        words = read_json(path, advice=DAMAGED, largest=self._record.files[WORDS].size)
-        if not _are_tokens(words) or len(set(words)) < len(words):
-            raise FormatError(f"{path}: not a list of distinct words; {DAMAGED}")
-        return words
+        return self._strings(WORDS)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -186,6 +88,11 @@ class Shard:
         """The word of an occurrence."""
         return self.words[int(self._occurrences[occurrence, 2])]
 
+    def word_numbers(self, numbers: Numbers) -> Numbers:
+        """Which of the distinct words some occurrences are of."""
+        words: Numbers = self._occurrences[numbers, 2].astype(np.int64)
+        return words
+
     def sentence(self, occurrence: int) -> tuple[list[str], int]:
         """The sentence of an occurrence, and the position in it."""
         number, position, _ = (int(value) for value in self._occurrences[occurrence])
@@ -195,11 +102,18 @@ class Shard:
             with path.open("rb") as file:
                 file.seek(start)
                 tokens = json.loads(file.read(stop - start))
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise FormatError(f"{path}: sentence {number} cannot be read ({reason(error)}); {DAMAGED}") from error
         if not _are_tokens(tokens) or position >= len(tokens):
             raise FormatError(f"{path}: sentence {number} is not a list of more than {position} tokens; {DAMAGED}")
         return tokens, position
+
+    def place(self, occurrence: int) -> Place:
+        """Where the sentence of an occurrence came from; nothing is known of it in an older index."""
+        if PLACES not in self._record.files:
+            return Place()
+        rows, names = self._places
+        return place_at(rows[int(self._occurrences[occurrence, 0])], names)
 
     def vectors(self, numbers: Numbers) -> Vectors:
         """The unit vectors (n, D) of some occurrences, as they are stored."""
@@ -242,6 +156,14 @@ class Shard:
         return starts
 
     @cached_property
+    def _places(self) -> tuple[NDArray[np.int32], list[str]]:
+        """(S, 4) numbers of file, line, document and name, and what they are numbers of."""
+        rows, names = self._array(PLACES, np.int32, (self._record.sentences, 4)), self._strings(NAMES)
+        if not places_fit(rows, names):
+            raise FormatError(f"{self._folder / PLACES}: names what is not in {NAMES}; {DAMAGED}")
+        return rows, names
+
+    @cached_property
     def _folded(self) -> dict[str, list[int]]:
         """The numbers of the words that are the same without letter case."""
         folded: dict[str, list[int]] = {}
@@ -256,12 +178,20 @@ class Shard:
         counts = np.bincount(words, minlength=len(self.words))
         return np.argsort(words, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
+    def _strings(self, name: str) -> list[str]:
+        """A file that is a JSON list of distinct strings."""
+        path = self._folder / name
+        found = read_json(path, advice=DAMAGED, largest=min(LARGEST, self._record.files[name].size))
+        if not _are_tokens(found) or len(set(found)) < len(found):
+            raise FormatError(f"{path}: not a list of distinct words; {DAMAGED}")
+        return found
+
     def _array(self, name: str, kind: type[Scalar], shape: tuple[int, ...]) -> NDArray[Scalar]:
         """An array on disk; nothing but an array of this type and shape is opened."""
         path = self._folder / name
         try:
             found = np.lib.format.open_memmap(path, mode="r")
-        except (*_UNREADABLE, MemoryError, tokenize.TokenError) as error:
+        except (*UNREADABLE, MemoryError, tokenize.TokenError) as error:
             raise FormatError(f"{path}: not an array of numpy ({reason(error)}); {DAMAGED}") from error
         if found.dtype != np.dtype(kind) or found.shape != shape:
             raise FormatError(

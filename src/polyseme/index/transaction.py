@@ -28,7 +28,7 @@ from polyseme.files.whole import JSON, reason, remove_temporaries, rename, write
 from polyseme.files.work_folder import RUN, WorkFolder, run_identity
 from polyseme.index.choices import Compression
 from polyseme.index.manifest import MANIFEST, FinishedRun, Manifest, ShardRecord, read_manifest, write_manifest
-from polyseme.index.shard import ShardWriter
+from polyseme.index.shard_writer import ShardWriter
 
 _KIND = "index"
 _STORED = "stored.json"
@@ -173,7 +173,9 @@ class Transaction:
             for shard in self.stored.shards:
                 self._move(shard.name)
             shards, runs = [*old.shards, *self.stored.shards], [*old.runs, run]
-            write_manifest(self._folder, old.model_copy(update={"shards": shards, "runs": runs}))
+            # The next query that wants a whitening fits it on all of the text.
+            changed = {"shards": shards, "runs": runs, "whitening": None}
+            write_manifest(self._folder, old.model_copy(update=changed))
         except OSError as error:
             raise self._not_written(error) from error
         self._work.remove()

@@ -1,4 +1,4 @@
-"""Pictures of results: occurrences of a word, layer mixes, probes by layer, semantic change.
+"""Pictures of results: occurrences of a word, layer mixes, probes by layer, semantic change, similarities.
 
 Each function writes one PNG or SVG file, completely or not at all, and returns one line to show to the user if some
 characters could not be drawn, else None. Colours are those of Okabe and Ito, which colour-blind people can distinguish.
@@ -11,9 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
+from polyseme.plots.confusion import confusion_chart
 from polyseme.plots.picture import COLOURS, MARKERS, Page, check_path, picture
+from polyseme.plots.samples import sample_chart
+from polyseme.plots.similarity import similarity_map
 
-__all__ = ["change_chart", "check_path", "mix_chart", "occurrence_map", "probe_chart"]
+__all__ = [
+    "change_chart",
+    "check_path",
+    "confusion_chart",
+    "mix_chart",
+    "occurrence_map",
+    "probe_chart",
+    "sample_chart",
+    "similarity_map",
+]
 
 _LONGEST = 44  # characters of a label
 

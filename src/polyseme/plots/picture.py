@@ -1,6 +1,7 @@
 """A page with one set of axes, written as PNG or SVG, completely or not at all."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ _SETTINGS = {
     "axes.spines.right": False,
 }
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # a text may contain them, but an SVG must not
+_LEGEND = 88  # Latin letters that fit on a line of the legend
 _FRAME = 4  # margin around a text, in pixels
 _SHIFTS = tuple(
     ((across, up), "left" if across > 0 else "right")
@@ -67,7 +69,9 @@ class Page:
 
     def legend(self, handles: Sequence[Drawn], labels: Sequence[str]) -> None:
         """Add a legend below the axes, where it hides nothing."""
-        columns = max(1, min(len(labels), 4, 88 // (6 + max(map(len, labels)))))
+        labels = [_wrapped(label) for label in labels]
+        widest = max(_columns(line) for label in labels for line in label.splitlines() or [""])
+        columns = max(1, min(len(labels), 4, _LEGEND // (6 + widest)))
         # matplotlib leaves out a label that begins with an underscore, so each is set afterwards.
         legend = self._figure.legend(
             handles, ["-"] * len(labels), loc="outside lower center", ncols=columns, frameon=False
@@ -151,6 +155,23 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
                     temporary.write_text(_NOT_XML.sub("\ufffd", drawn), encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{path}: could not be written ({reason(error)})") from error
+
+
+def _columns(text: str) -> int:
+    """How wide a text is, in Latin letters: a Chinese character is as wide as two."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def _wrapped(label: str) -> str:
+    """A label in lines that fit on the page."""
+    lines, width = [""], 0
+    for one in " ".join(label.split()):
+        width += _columns(one)
+        if width > _LEGEND - 6:
+            lines.append("")
+            width = _columns(one)
+        lines[-1] += one
+    return "\n".join(line.strip() for line in lines)
 
 
 def _note(path: Path, missing: set[str]) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 from polyseme.errors import InputError
-from polyseme.text.lines import Lines, Repairs
+from polyseme.text.lines import Lines
+from polyseme.text.repairs import Repairs
 
 _CLASSES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 """The part of speech that a WordNet sense key gives after its ``%``; 5 is a satellite of another adjective."""

@@ -20,7 +20,8 @@ from polyseme.nn.sampled_softmax import log_uniform
 
 MOST_OCCURRENCES = 2_000
 MOST_SENSES = 8
-_LEAST = 10  # occurrences that are needed to find senses
+LEAST = 10
+"""Occurrences that are needed to find senses."""
 _LEAST_SHARE = 0.02  # of the occurrences: a smaller cluster is of odd ones out, not a sense
 _DIMENSIONS = 50  # in which clusters are looked for
 _COUNTED = 500  # occurrences in which senses are counted
@@ -68,9 +69,17 @@ class Senses:
     by_chance: float | None
     """What the same number of clusters hardly reaches in random clouds: 3 standard deviations above their mean."""
     points: Vectors
-    """The unit vectors (N, D) of the occurrences."""
+    """The unit vectors (N, D) of the occurrences, whitened if that was asked for."""
     assigned: Numbers
     """(N,) which of the senses each belongs to."""
+
+    def rows(self) -> list[dict[str, JSON]]:
+        """Every occurrence with its sense, numbered from 1, and its similarity to the average of that; by sense."""
+        averages = [unit(self.points[self.assigned == number].mean(axis=0)) for number in range(len(self.senses))]
+        near = [float(row @ averages[sense]) for row, sense in zip(self.points, self.assigned.tolist(), strict=True)]
+        order = np.lexsort((-np.array(near), self.assigned)).tolist()
+        found = [self.occurrences[row]._replace(similarity=near[row]) for row in order]
+        return [{"sense": int(self.assigned[row]) + 1, **one.to_dict()} for row, one in zip(order, found, strict=True)]
 
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it: without the vectors, and of the occurrences the number and the examples."""
@@ -91,13 +100,13 @@ def induce_senses(
     senses: int | None = None,
     examples: int = 3,
     labels: int = 8,
+    whiten: bool = False,
 ) -> Senses:
     """Cluster the occurrences of a word, in any letter case.
 
     K-means on the principal components of the unit vectors, always from the same seed, over at most 2,000 occurrences
-    spread evenly over the text. The number of senses is the one, from 2 to 8, whose silhouette is furthest above what
-    normally distributed clouds of the same spread reach with as many clusters; if none is above, the word has one
-    sense.
+    spread evenly over the text. The number of senses, from 2 to 8, is that whose silhouette is furthest above what
+    normally distributed clouds of the same spread reach with as many clusters; if none is above, there is one sense.
 
     Args:
         index: Where the occurrences are.
@@ -105,16 +114,18 @@ def induce_senses(
         senses: How many; None to find the number.
         examples: Sentences to give for each sense, none twice.
         labels: Words to label each sense with.
+        whiten: Cluster the vectors after the whitening of the index.
     """
     if senses is not None and senses < 1:
         raise InputError(f"senses is {senses}, expected at least 1, or None to find the number")
     occurrences, points = index.occurrences(word, most=MOST_OCCURRENCES)
-    least = _LEAST if senses is None else senses + 1
+    least = LEAST if senses is None else senses + 1
     if len(points) < least:
         what = "are needed to tell senses apart" if senses is None else "are needed for as many senses"
         raise InputError(
             f"{index.path}: {word!r} occurs only {len(points)} times in it, at least {least} {what}; index more text"
         )
+    points = index.whitening(points) if whiten else points
     assigned, silhouette, by_chance = cluster(points, senses)
     label = _Labels(index, word, labels)
     found = [
