@@ -1,0 +1,1 @@
+"""A model over HTTP: vectors, scores, searches and the pages that show them."""
