@@ -284,8 +284,15 @@ class TestInfo:
     def test_without_a_model_it_names_those_in_the_box(self, run: Command) -> None:
         names = [one["model"] for one in json.loads(run("info", "--json").out)["results"]]
         assert names == bundled_names()
-        assert run("info").out.split() == names
-        assert run("info", "--csv").out.split() == ["model", *names]
+        lines = run("info").out.splitlines()
+        assert lines[0].split() == ["model", "language", "about", "MB"]
+        assert [line.split()[0] for line in lines[1:]] == names
+        chinese = lines[1 + names.index("chinese-small")].split()
+        assert (chinese[1], chinese[-1]) == ("Chinese", "13.4")
+        assert "ELMo with 2 layers of 1,024 cells, vectors of 256 numbers, predicts 50,003 words" in lines[1]
+        rows = run("info", "--csv").out.splitlines()
+        assert rows[0] == "model,language,about,megabytes"
+        assert [row.split(",")[0] for row in rows[1:]] == names
 
     def test_options_elsewhere(self, run: Command, tmp_path: Path) -> None:
         shutil.copy(TWO / "weights.hdf5", tmp_path)

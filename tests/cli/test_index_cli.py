@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from conftest import Command, refused
+from conftest import GOLDEN, Command, refused
+from rich.cells import cell_len
 from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
@@ -50,6 +51,45 @@ def test_from_text_to_the_nearest_contexts(run: Command, model: Path, text: Path
     assert "play" not in words
     again = run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--append")
     assert "48 occurrences of " in again.err
+
+
+def test_keyword_in_context(run: Command, model: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(
+        "The bank of the river was steep.\n\nShe works at a bank. 我们 走 到 bank 的 旁边。\n", encoding="utf-8"
+    )
+    index = tmp_path / "index"
+    run("index", text, "--tokenize", "en", "-m", model, "-o", index)
+    given = ("nearest", index, "She works at a [bank].", "--words", "same", "--kwic", 2)
+    lines = run(*given).out.splitlines()
+    assert lines[0].split() == ["1.000", "at", "a", "bank", ".", f"{text}:3"]
+    assert len({cell_len(line[: line.index("bank")]) for line in lines}) == 1
+    assert len({cell_len(line[: line.index(str(text))]) for line in lines}) == 1
+    assert {line.rpartition(":")[2] for line in lines} == {"1", "3"}
+    (chinese,) = (line for line in lines if "走" in line)
+    assert chinese.split()[1:-1] == ["走", "到", "bank", "的", "旁边"]
+    rows = list(csv.DictReader(io.StringIO(run(*given, "--csv").out)))
+    assert (rows[0]["left"], rows[0]["word"], rows[0]["right"]) == ("at a", "bank", ".")
+    assert (rows[0]["file"], rows[0]["line"], rows[0]["document"]) == (str(text), "3", "")
+    first = json.loads(run(*given, "--json").out)["results"][0]
+    assert (first["left"], first["line"], first["sentence"]) == ("at a", 3, ["She", "works", "at", "a", "bank", "."])
+    nothing = run(*given[:-1], 0).out.splitlines()[0]
+    assert nothing.split() == ["1.000", "bank", f"{text}:3"]
+
+
+def test_documents_of_hits(run: Command, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.vrt").write_text('<text id="A01">\n<s id="A01.7">\na\tDT\nplay\tNN\n</s>\n</text>\n')
+    run("index", tmp_path / "a.vrt", "-m", model, "-o", tmp_path / "index")
+    assert run("nearest", tmp_path / "index", "a [play]", "-k", 1, "--kwic", 3).out.endswith(
+        f"a  play    {tmp_path / 'a.vrt'}:3 A01 A01.7\n"
+    )
+
+
+def test_an_index_that_does_not_know_places(run: Command, model: Path) -> None:
+    old = GOLDEN / "index_v1" / "index"
+    found = run("nearest", old, "A [bank]", "-m", model, "-k", 1, "--kwic", 3)
+    assert found.code == 0
+    assert "does not record where its sentences came from; build it again from files to see that" in found.err
 
 
 def test_a_model_in_two_places_is_found_again(

@@ -1,5 +1,7 @@
 """The commands about senses and change, as a person meets them."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from polyseme.formats import native
 
 TWO = GOLDEN / "allennlp" / "two_layers"
 OLD = "the river bank of the water\na play of cards\nThe bank by the river\n" * 6
+LAYERS = ["layer 0", "layer 1", "layer 2", "mean of layers"]
+SPREAD = ["+0.00%", "+100.00%"]  # of a difference on three words
 NEW = "the bank lent money\na long play\nmoney of the bank\n" * 6
 
 
@@ -56,6 +60,40 @@ class TestInduce:
         assert lines[0] == "sense,share,occurrences,labels"
         assert [line.split(",")[:3] for line in lines[1:]] == [["1", "0.5", "6"], ["2", "0.5", "6"]]
 
+    def test_whitened(self, run: Command, index: Path) -> None:
+        options = ["senses", "induce", "bank", "--index", index, "--senses", 2, "--json"]
+        plain, whitened = (json.loads(run(*options, *more).out) for more in ([], ["--whiten"]))
+        assert (plain["whitened"], whitened["whitened"]) == (False, True)
+        assert (index / "whitening.npy").exists()
+        query = ["nearest", index, "the [bank]", "-k", 100, "--json"]
+        plain, whitened = (json.loads(run(*query, *more).out) for more in ([], ["--whiten"]))
+        assert (plain["whitened"], whitened["whitened"]) == (False, True)
+        assert len(plain["results"]) == len(whitened["results"]) == 90
+        assert min(one["similarity"] for one in plain["results"]) > 0 > whitened["results"][-1]["similarity"]
+
+    def test_every_sentence_with_its_sense(self, run: Command, index: Path, texts: tuple[Path, Path]) -> None:
+        given = ("senses", "induce", "bank", "--index", index, "--senses", 2, "--sentences")
+        rows = list(csv.DictReader(io.StringIO(run(*given, "--csv").out)))
+        assert len(rows) == 12
+        assert list(rows[0])[:4] == ["sense", "similarity", "word", "sentence"]
+        assert {row["file"] for row in rows} == {str(texts[0])}
+        by_sentence = {row["sentence"]: row["sense"] for row in rows}
+        assert sorted(by_sentence.values()) == ["1", "2"]
+        assert [row["sense"] for row in rows] == sorted(row["sense"] for row in rows)
+        found = json.loads(run(*given, "--json").out)
+        first = found["results"][0]
+        assert (first["sense"], first["line"]) == (int(rows[0]["sense"]), int(rows[0]["line"]))
+        refused(run(*given), "--sentences gives a long table; give --csv or --json with it")
+
+    def test_control_words(self, run: Command, index: Path) -> None:
+        result = run("senses", "induce", "bank", "--index", index, "--controls", 2)
+        table = [line.split() for line in result.out.split("\n\n")[-1].splitlines()]
+        assert table[0] == ["control", "word", "occurrences", "senses", "silhouette", "by", "chance"]
+        assert [row[:2] for row in table[1:]] == [["of", "12"], ["river", "12"]]
+        found = json.loads(run("senses", "induce", "bank", "--index", index, "--controls", 2, "--json").out)
+        assert [one["word"] for one in found["controls"]] == ["of", "river"]
+        assert all(one["senses"] >= 1 for one in found["controls"])
+
     def test_plot(self, run: Command, index: Path, tmp_path: Path) -> None:
         assert (
             run("senses", "induce", "bank", "--index", index, "--senses", 2, "--plot", tmp_path / "map.svg").code == 0
@@ -93,20 +131,48 @@ class TestEvaluate:
         return path
 
     def test_printed(self, run: Command, tagged: Path) -> None:
-        result = run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO)
+        result = run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "--no-whiten")
         assert result.code == 0
-        head, *lines = [line.rsplit(maxsplit=1) for line in result.out.splitlines()]
-        assert head == ["by", "accuracy"]
-        assert [name for name, _ in lines] == ["layer 0", "layer 1", "layer 2", "mean of layers", "most frequent sense"]
-        assert lines[-1][1] == "66.67%"
+        head, *lines = result.out.splitlines()
+        assert head.split() == ["by", "method", "accuracy", "low", "high", "difference", "low", "high"]
+        assert [line[:38].split("  ")[0] for line in lines] == [
+            *(name for name in LAYERS for _ in range(2)),
+            "most frequent sense",
+        ]
+        assert lines[4].split() == ["layer", "2", "centroid", "100.00%", "100.00%", "100.00%", "+33.33%", *SPREAD]
+        assert lines[-1].split()[3] == "66.67%"
         assert "3 words, 0 without a sense left out; 0.0% not in the training text" in result.err
 
     def test_json(self, run: Command, tagged: Path) -> None:
         found = json.loads(run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "--json").out)
-        accuracy = {one["by"]: one["accuracy"] for one in found["results"]}
-        assert list(accuracy) == ["layer 0", "layer 1", "layer 2", "mean of layers", "most frequent sense"]
-        assert accuracy["layer 2"] == 1
-        assert (found["instances"], found["trained"], found["backed_off"]) == (3, 3, 0)
+        scores = {(one["by"], one["method"]): one for one in found["results"]}
+        whitened = [f"layer {layer}, whitened" for layer in range(3)] + ["layers 1 and 2, whitened"]
+        assert list(scores) == [
+            *((by, method) for by in [*LAYERS, *whitened] for method in ("centroid", "neighbours")),
+            ("most frequent sense", None),
+        ]
+        figures = ["accuracy", "low", "high", "difference", "difference_low", "difference_high"]
+        assert list(found["results"][0]) == ["by", "method", "whitened", *figures, "held_out", "chosen"]
+        assert scores["layer 2", "centroid"]["accuracy"] == 1
+        assert scores["layer 2", "centroid"]["difference"] == pytest.approx(1 / 3)
+        assert scores["layer 2, whitened", "centroid"]["whitened"] is True
+        assert [one["held_out"] for one in found["results"]] == [None] * len(scores)
+        assert (found["instances"], found["trained"], found["backed_off"], found["neighbours"]) == (3, 3, 0, 5)
+
+    def test_a_chosen_layer(self, run: Command, tagged: Path, tmp_path: Path) -> None:
+        more = tmp_path / "more.jsonl"
+        more.write_text(tagged.read_text() * 7)
+        options = ["--train", more, "--test", tagged, "-m", TWO, "--choose-layer", "-k", 1]
+        result = run("senses", "evaluate", *options)
+        assert result.out.splitlines()[0].endswith("  held out")
+        assert sum(line.endswith("  chosen") for line in result.out.splitlines()) == 4
+        header, *rows = run("senses", "evaluate", *options, "--csv").out.splitlines()
+        assert header.endswith(",held_out,chosen")
+        assert sum(row.endswith(",true") for row in rows) == 4
+        refused(
+            run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "-k", 0),
+            "Input should be greater than or equal to 1",
+        )
 
     def test_refusals(self, run: Command, tagged: Path, tmp_path: Path) -> None:
         damaged = tmp_path / "damaged.jsonl"
@@ -126,18 +192,35 @@ class TestChange:
     def test_texts(self, run: Command, texts: tuple[Path, Path]) -> None:
         result = run("change", "bank", "Play", "cards", *texts, "-m", TWO)
         assert result.code == 0
-        header, *rows = (line.split() for line in result.out.splitlines())
-        assert header == ["word", "APD", "PRT", "old", "new"]
-        assert {row[0]: row[3:] for row in rows} == {"bank": ["12", "12"], "play": ["6", "6"]}
+        header, *rows = (line.split() for line in result.out.split("\n\n")[0].splitlines())
+        assert header == ["word", "APD", "noise", "95%", "PRT", "noise", "95%", "old", "new"]
+        assert {row[0]: row[7:] for row in rows} == {"bank": ["12", "12"], "play": ["6", "6"]}
         assert float(rows[0][1]) >= float(rows[1][1]) > 0
         assert result.err == "polyseme: not in both texts: cards\n"
 
     def test_all_words_as_json(self, run: Command, texts: tuple[Path, Path]) -> None:
         found = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "--json").out)["results"]
         assert {one["word"] for one in found} == {"the", "bank", "of", "a", "play"}
-        assert list(found[0]) == ["word", "apd", "prt", "old", "new"]
+        assert list(found[0])[:5] == ["word", "apd", "prt", "old", "new"]
         first = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "-k", 1, "--json").out)
         assert (first["command"], first["words"], first["results"]) == ("change", 5, found[:1])
+
+    def test_what_is_new_and_what_is_gone(self, run: Command, texts: tuple[Path, Path]) -> None:
+        result = run("change", "bank", *texts, "-m", TWO, "--examples", 1, "--controls", 2)
+        table, examples = result.out.split("\n\n")
+        assert table.splitlines()[0].split()[1:5] == ["APD", "noise", "95%", "controls"]
+        word, new, gone = examples.splitlines()
+        assert word == "bank"
+        assert new.split()[0] == "new"
+        assert new.split("  ")[-1] in ("the [bank] lent money", "money of the [bank]")
+        assert gone.split("  ")[-1] in ("the river [bank] of the water", "The [bank] by the river")
+        (row,) = json.loads(run("change", "bank", *texts, "-m", TWO, "--controls", 2, "--json").out)["results"]
+        assert row["controls"] == ["of", "the"]  # half or twice as often as bank, in one of the texts
+        assert 0 < row["noise_apd"] <= row["noise_apd_95"] < row["apd"]
+        assert row["new_examples"][0]["file"] == str(texts[1])
+        plain = run("change", "bank", *texts, "-m", TWO, "--shuffles", 0, "--examples", 0).out
+        assert plain.splitlines()[0].split() == ["word", "APD", "PRT", "old", "new"]
+        assert len(plain.splitlines()) == 2
 
     def test_plot(self, run: Command, texts: tuple[Path, Path], tmp_path: Path) -> None:
         assert run("change", "bank", "play", *texts, "-m", TWO, "--plot", tmp_path / "change.svg").code == 0

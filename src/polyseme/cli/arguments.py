@@ -23,12 +23,16 @@ ModelArgument = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A bundled model (polyseme info names them), a model folder, a zip, an HDF5 weights file, a TensorFlow "
-        "checkpoint or an ELMoForManyLangs folder.",
+        "checkpoint, an ELMoForManyLangs folder, or CoVe's weights with --vectors.",
         show_default=False,
     ),
 ]
 OptionsFile = Annotated[
     Path | None, typer.Option("--options", help="options.json of an HDF5 weights file, if it is in another folder.")
+]
+VectorsFile = Annotated[
+    Path | None,
+    typer.Option("--vectors", help="The word vectors that CoVe's published weights read, if they are elsewhere."),
 ]
 SoftmaxFile = Annotated[
     Path | None, typer.Option("--softmax", help="HDF5 file with the softmax, if it is a separate file.")
@@ -46,16 +50,17 @@ TokenizeOption = Annotated[
     TokenizerChoice,
     typer.Option(
         help="How raw text is split into sentences and tokens: as the model's text was, not at all (a line is a "
-        "sentence of tokens between spaces), into English words, Chinese words or characters. CoNLL-U, FASTA and JSON "
-        "lines of tokens are never tokenised again."
+        "sentence of tokens between spaces), into English words, Chinese words, characters, or words of any language "
+        "(unicode; where there are no spaces between words: ja, th, km, lo, my). CoNLL-U, FASTA, VRT, words "
+        "in TEI and JSON lines of tokens are never tokenised again."
     ),
 ]
 DictionaryOption = Annotated[
     Path | None,
     typer.Option(
         "--dictionary",
-        help="A file of words to keep whole in Chinese words, one per line, such as a novel's names; by default those "
-        "of the model's text.",
+        help="A file of words to keep whole in Chinese (or ja, th, ...), one per line, such as a novel's names, which "
+        "polyseme words finds; by default those of the model's text.",
     ),
 ]
 FormatOption = Annotated[
@@ -82,17 +87,22 @@ ProgressOption = Annotated[
 DeviceOption = Annotated[str, typer.Option(help="The device to compute on: cpu, cuda, cuda:1, ...")]
 
 
-def model_path(model: str, options: Path | None) -> "ModelPath":
-    """The argument of `load` for a model and an options file."""
+def model_path(model: str, options: Path | None, vectors: Path | None = None) -> "ModelPath":
+    """The argument of `load` for a model and its options file or its word vectors."""
+    if options is not None and vectors is not None:
+        raise InputError("--options belongs to a biLM's weights and --vectors to CoVe's; leave one of them out")
+    if vectors is not None:
+        return model, vectors
     return model if options is None else (options, model)
 
 
-def query_model(model: str | None, options: Path | None) -> "ModelPath | None":
+def query_model(model: str | None, options: Path | None, vectors: Path | None = None) -> "ModelPath | None":
     """The model for queries of an index, if one is named."""
     if model is not None:
-        return model_path(model, options)
-    if options is not None:
-        raise InputError(f"--options {options} belongs to a model; name that with --model, or leave it out")
+        return model_path(model, options, vectors)
+    for name, given in (("--options", options), ("--vectors", vectors)):
+        if given is not None:
+            raise InputError(f"{name} {given} belongs to a model; name that with --model, or leave it out")
     return None
 
 

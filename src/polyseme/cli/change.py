@@ -1,5 +1,6 @@
 """``polyseme change``: how much words differ between two texts."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from polyseme.cli.arguments import (
     PrecisionOption,
     ProgressOption,
     TokenizeOption,
+    VectorsFile,
     follow_model,
     model_path,
     open_corpus,
@@ -22,17 +24,23 @@ from polyseme.cli.arguments import (
 from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Table, form_of, print_results
 from polyseme.errors import InputError
+from polyseme.nn.choices import Precision
+from polyseme.text.choices import Reader, TokenizerChoice
 
 if TYPE_CHECKING:
-    from polyseme.study.change import Change
+    from polyseme.index.occurrence import Occurrence
+    from polyseme.progress import Watcher
+    from polyseme.study.change_evidence import Evidence
+    from polyseme.study.change_measures import Change
+    from polyseme.study.compared import Compared
 
-COLUMNS = (
-    Column("word"),
-    Column("apd", 8, ".4f", title="APD"),
-    Column("prt", 8, ".4f", title="PRT"),
-    Column("old", 9, ","),
-    Column("new", 9, ","),
-)
+_WORD, _COUNTS = Column("word"), (Column("old", 9, ","), Column("new", 9, ","))
+_APD, _PRT = Column("apd", 8, ".4f", title="APD"), Column("prt", 8, ".4f", title="PRT")
+_NOISE = {
+    name: (Column(f"noise_{name}", 8, ".4f", title="noise"), Column(f"noise_{name}_95", 8, ".4f", title="95%"))
+    for name in ("apd", "prt")
+}
+_CONTROL = {name: Column(f"control_{name}", 9, ".4f", title="controls") for name in ("apd", "prt")}
 
 
 def change(
@@ -57,6 +65,23 @@ def change(
         int, typer.Option(min=1, help="Occurrences of a word to embed in each text, spread evenly.")
     ] = 1000,
     k: Annotated[int, typer.Option("-k", min=1, help="How many words to print.")] = 50,
+    shuffles: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Shuffle the occurrences of a word so often to see what chance does; 0 for not at all."
+        ),
+    ] = 20,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Sentences that are new, and that are gone, for each word. [default: 2 for words that are named]",
+            show_default=False,
+        ),
+    ] = None,
+    controls: Annotated[
+        int, typer.Option(min=0, help="Compare each word with so many others that are as frequent in both texts.")
+    ] = 0,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the most changed words into this .png or .svg file.", show_default=False)
     ] = None,
@@ -66,6 +91,7 @@ def change(
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    vectors: VectorsFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -73,14 +99,14 @@ def change(
     """Print how much words differ in use between two texts, the most changed first.
 
     APD is the average distance (1 - cosine) between an old and a new occurrence, PRT the distance between their
-    averages; letter case does not count. With indexes, all occurrences are compared, as they were embedded.
+    averages; letter case does not count. With indexes, all occurrences are compared, as they were embedded. Noise is
+    what the measure reaches if the occurrences of both texts are shuffled and split again: its mean, and what 95% of
+    the shuffles do not exceed. A change that is not above it may be chance.
 
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-small
     """
     from polyseme import plots
-    from polyseme.embed.layers import parse_choice
-    from polyseme.index.manifest import MANIFEST
-    from polyseme.study.change import change_of_indexes, change_of_texts
+    from polyseme.study.change_evidence import gather_evidence
 
     form = form_of(as_json, as_csv)
     if len(arguments) < 2:
@@ -88,41 +114,104 @@ def change(
     *words, old, new = arguments
     if plot is not None:
         plots.check_path(plot)
+    for_texts = _ForTexts(model, options, vectors, tokenize, dictionary, reader, precision, device, layers, most)
     notes: list[str] = []
-    indexes = [(Path(place) / MANIFEST).is_file() for place in (old, new)]
-    if all(indexes):
-        for_texts = {
-            "--model": model,
-            "--options": options,
-            "--tokenize": None if tokenize == "auto" else tokenize,
-            "--dictionary": dictionary,
-        }
-        if given := [name for name, value in for_texts.items() if value is not None]:
-            raise InputError(f"{given[0]} is for texts, and {old} and {new} are indexes; leave it out")
-        found = change_of_indexes(Path(old), Path(new), words=words, least=least)
-    elif any(indexes):
-        raise InputError(f"{old} and {new}: one is an index and the other is not; give two indexes, or two texts")
-    else:
-        from polyseme.embed.load import load
-
-        if model is None:
-            raise InputError("texts need a model to embed them with; give one with -m, or two indexes")
-        texts = [open_corpus([text], reader, tokenize, dictionary) for text in (old, new)]
-        embedder = load(model_path(model, options), precision=precision, device=device)
-        follow_model(embedder.segmentation, *texts)
-        with shown(progress) as watcher:
-            found = change_of_texts(
-                embedder, *texts, words=words, least=least, most=most, layers=parse_choice(layers), watcher=watcher
-            )
-        notes += [f"{text}: {text.repairs}" for text in texts if text.repairs]
-    if missing := {word.casefold() for word in words} - {one.word for one in found}:
+    with shown(progress) as watcher:
+        compared = _compared(old, new, for_texts, watcher, notes)
+        wanted = (2 if words else 0) if examples is None else examples
+        settings = {"least": least, "top": k, "shuffles": shuffles, "examples": wanted, "controls": controls}
+        found, changes = gather_evidence(compared, words, **settings)
+    if missing := {word.casefold() for word in words} - {one.word for one in changes}:
         notes.append(f"not in both texts: {', '.join(sorted(missing))}")
     if plot is not None:
-        notes += _draw(found, plot, old, new)
+        notes += _draw(changes, plot, old, new)
     for note in notes:
         typer.echo(f"polyseme: {note}", err=True)
-    facts = {"model": model, "old": old, "new": new, "words": len(found)}
-    print_results(form, "change", facts, Table(COLUMNS, [one.to_dict() for one in found[:k]]))
+    facts = {"model": model, "old": old, "new": new, "words": len(changes)}
+    columns = _columns(shuffles=bool(shuffles), controls=bool(controls))
+    print_results(form, "change", facts, Table(columns, [one.to_dict() for one in found]))
+    if form == "text":
+        _print_examples(found)
+
+
+@dataclass(frozen=True)
+class _ForTexts:
+    """The options that texts have and indexes have not."""
+
+    model: str | None
+    options: Path | None
+    vectors: Path | None
+    tokenize: TokenizerChoice
+    dictionary: Path | None
+    reader: Reader
+    precision: Precision
+    device: str
+    layers: str
+    most: int
+
+    def check_unused(self, old: str, new: str) -> None:
+        """Raise an error if one was given for indexes."""
+        given = {
+            "--model": self.model,
+            "--options": self.options,
+            "--vectors": self.vectors,
+            "--tokenize": None if self.tokenize == "auto" else self.tokenize,
+            "--dictionary": self.dictionary,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise InputError(f"{name} is for texts, and {old} and {new} are indexes; leave it out")
+
+
+def _compared(old: str, new: str, given: _ForTexts, watcher: "Watcher", notes: list[str]) -> "Compared":
+    """The two texts, or the two indexes; notes get what was replaced in the texts."""
+    from polyseme.index.manifest import MANIFEST
+    from polyseme.study.compared_indexes import ComparedIndexes
+
+    indexes = [(Path(place) / MANIFEST).is_file() for place in (old, new)]
+    if all(indexes):
+        given.check_unused(old, new)
+        return ComparedIndexes(Path(old), Path(new))
+    if any(indexes):
+        raise InputError(f"{old} and {new}: one is an index and the other is not; give two indexes, or two texts")
+    from polyseme.embed.layers import parse_choice
+    from polyseme.embed.load import load
+    from polyseme.study.compared_texts import ComparedTexts
+
+    if given.model is None:
+        raise InputError("texts need a model to embed them with; give one with -m, or two indexes")
+    texts = [open_corpus([text], given.reader, given.tokenize, given.dictionary) for text in (old, new)]
+    path = model_path(given.model, given.options, given.vectors)
+    embedder = load(path, precision=given.precision, device=given.device)
+    follow_model(embedder.segmentation, *texts)
+    layers = parse_choice(given.layers)
+    compared = ComparedTexts(embedder, *texts, most=given.most, layers=layers, watcher=watcher)
+    notes += [f"{text}: {text.repairs}" for text in texts if text.repairs]
+    return compared
+
+
+def _columns(*, shuffles: bool, controls: bool) -> list[Column]:
+    """The columns of the table: word, measures with what chance and control words reach, counts."""
+    columns = [_WORD]
+    for measure in (_APD, _PRT):
+        columns += [measure, *(_NOISE[measure.name] if shuffles else ())]
+        columns += [_CONTROL[measure.name]] if controls else []
+    return [*columns, *_COUNTS]
+
+
+def _print_examples(found: "list[Evidence]") -> None:
+    for one in found:
+        if one.new or one.gone:
+            typer.echo(f"\n{one.change.word}")
+            _print_sentences("new", one.new)
+            _print_sentences("gone", one.gone)
+
+
+def _print_sentences(what: str, found: "list[Occurrence]") -> None:
+    from polyseme.text.marked import mark
+
+    for one in found:
+        typer.echo(f"  {what:4}  {one.similarity:.3f}  {mark(one.sentence, one.position, around=12)}")
 
 
 def _draw(found: "list[Change]", path: Path, old: str, new: str) -> list[str]:

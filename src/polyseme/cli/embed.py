@@ -16,6 +16,7 @@ from polyseme.cli.arguments import (
     ProgressOption,
     TextArgument,
     TokenizeOption,
+    VectorsFile,
     VocabularyFile,
     check_outside,
     follow_model,
@@ -25,7 +26,7 @@ from polyseme.cli.arguments import (
 )
 from polyseme.cli.progress import shown
 from polyseme.cli.tables import print_json
-from polyseme.embed.choices import NumberType, Pool
+from polyseme.embed.choices import Keys, NumberType, Pool
 
 
 def embed(
@@ -53,6 +54,13 @@ def embed(
     sentence_index: Annotated[
         bool, typer.Option(help="In .h5, store which sentence has which number (sentence_to_index).")
     ] = True,
+    keys: Annotated[
+        Keys,
+        typer.Option(
+            help="In .npz and .h5, call arrays by the number of their sentence or by its name, such as a FASTA "
+            "identifier; auto is by name for FASTA. In .parquet both are columns."
+        ),
+    ] = "auto",
     stateful: Annotated[
         bool, typer.Option("--stateful", help="Carry state from batch to batch, as the original software did.")
     ] = False,
@@ -61,15 +69,16 @@ def embed(
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    vectors: VectorsFile = None,
     vocabulary: VocabularyFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
     """Embed text: write the vectors of every token, or one vector per sentence, into a file.
 
-    The input is raw text, text that is tokenised already (--tokenize none), CoNLL-U, JSON lines or FASTA, each also as
-    .gz. Memory does not grow with the input. Work is stored at least every minute and when the run is stopped by Ctrl-C
-    or SIGTERM; --resume continues it.
+    The input is raw text, text that is tokenised already (--tokenize none), CoNLL-U, JSON lines, FASTA, TEI or VRT,
+    each also as .gz. Memory does not grow with the input. Work is stored at least every minute and when the run is
+    stopped by Ctrl-C or SIGTERM; --resume continues it.
 
     Example: polyseme embed novel.txt -m english-small -o novel.parquet --layers mean
     """
@@ -81,7 +90,7 @@ def embed(
     corpus = open_corpus(text, reader, tokenize, dictionary)
     choice = None if layers is None else parse_choice(layers)
     embedder = load(
-        model_path(model, options),
+        model_path(model, options, vectors),
         vocabulary=vocabulary,
         precision=precision,
         stateful=stateful,
@@ -101,6 +110,7 @@ def embed(
             resume=resume,
             overwrite=overwrite,
             sentence_index=sentence_index,
+            keys=keys,
             watcher=watcher,
         )
     tell_repairs(corpus)

@@ -10,7 +10,9 @@ import typer
 import polyseme
 from polyseme.cli import (
     change,
+    compare,
     convert,
+    cove,
     demo,
     embed,
     evaluate,
@@ -19,11 +21,14 @@ from polyseme.cli import (
     probe,
     score,
     senses,
+    serve,
     similar,
     substitutes,
+    task,
     train,
+    words,
 )
-from polyseme.cli.settings_options import SettingsCommand
+from polyseme.cli.settings_options import ServeSettingsCommand, SettingsCommand
 from polyseme.errors import PolysemeError
 
 # Typer contains a copy of click, and does not export its base class for wrong usage; this is how to get at it.
@@ -47,9 +52,14 @@ app.command("substitutes")(substitutes.substitutes)
 app.command("index")(index.index)
 app.command("nearest")(index.nearest)
 app.command("similar")(similar.similar)
+app.command("compare")(compare.compare)
 app.add_typer(senses.app, name="senses")
 app.command("change")(change.change)
+app.command("words")(words.words)
 app.command("probe")(probe.probe)
+app.add_typer(cove.app, name="cove")
+app.add_typer(task.app, name="task")
+app.command("serve", cls=ServeSettingsCommand)(serve.serve)
 app.command("demo")(demo.demo)
 
 

@@ -14,6 +14,7 @@ from polyseme.cli.arguments import (
     OptionsFile,
     PrecisionOption,
     ProgressOption,
+    VectorsFile,
     model_path,
 )
 from polyseme.cli.progress import shown
@@ -40,6 +41,7 @@ def probe(
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
+    vectors: VectorsFile = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
@@ -59,7 +61,7 @@ def probe(
     form = form_of(as_json, as_csv)
     if plot is not None:
         plots.check_path(plot)
-    embedder = load(model_path(model, options), precision=precision, device=device)
+    embedder = load(model_path(model, options, vectors), precision=precision, device=device)
     begun = time.monotonic()
     with shown(progress) as watcher:
         result = measure(embedder, train, test, column, most=most, watcher=watcher)

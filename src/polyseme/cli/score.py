@@ -1,6 +1,5 @@
 """``polyseme score``: how likely each token of a text is."""
 
-import math
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -116,18 +115,11 @@ def _print(form: Form, records: "Iterator[dict[str, JSON]]", *, head: bool) -> N
 
 def _scored(embedder: "Embedder", sentences: list[tuple[int, list[str]]]) -> "Iterator[dict[str, JSON]]":
     """The results for each sentence."""
-    words = embedder.model.vocabulary
-    for (number, tokens), scores in zip(sentences, embedder.score([some for _, some in sentences]), strict=True):
-        forward, backward = ([float(value) for value in column] for column in scores.T)
-        yield {
-            "sentence": number,
-            "tokens": [*tokens],
-            "known": [words is not None and token in words for token in tokens],
-            "forward": [*forward],
-            "backward": [*backward],
-            "forward_surprisal": [_bits(value) for value in forward],
-            "backward_surprisal": [_bits(value) for value in backward],
-        }
+    from polyseme.study.token_scores import token_scores
+
+    scored = token_scores(embedder, [tokens for _, tokens in sentences])
+    for (number, _), record in zip(sentences, scored, strict=True):
+        yield {"sentence": number, **record}
 
 
 def _rows(record: "dict[str, JSON]") -> "Iterator[dict[str, JSON]]":
@@ -137,7 +129,3 @@ def _rows(record: "dict[str, JSON]") -> "Iterator[dict[str, JSON]]":
         row = dict(zip([*values][1:], rest, strict=True))
         shown = token if row["known"] else f"{token} *"
         yield {"sentence": record["sentence"], "position": position, "token": token, "shown": shown, **row}
-
-
-def _bits(log_probability: float) -> float:
-    return -log_probability / math.log(2)

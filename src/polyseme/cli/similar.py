@@ -12,6 +12,8 @@ from polyseme.errors import InputError
 if TYPE_CHECKING:
     from polyseme import StaticVectors
     from polyseme.files.whole import JSON
+    from polyseme.models.static import WordVectors
+    from polyseme.text.segmentation import Segmentation
 
 
 def similar(
@@ -55,13 +57,8 @@ def similar(
 
         found["contexts"] = [one.to_dict() for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
     if model is not None:
-        from polyseme.formats.detect import open_any
-        from polyseme.models.model import Model
-        from polyseme.study.output_words import output_words
-
-        opened = open_any(model)
-        kind, table = ("output", output_words(opened)) if isinstance(opened, Model) else ("static", opened)
-        found[kind] = _nearest(StaticVectors(table), word, k, where=model)
+        kind, table, cut = _table(model)
+        found[kind] = _nearest(StaticVectors(table), word, k, where=model, cut=cut)
     if vectors is not None:
         found["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
     if not found:
@@ -74,6 +71,21 @@ def similar(
     print_results(form, "similar", {"word": word}, Table([Column(name) for name in names], rows))
 
 
+def _table(model: str) -> "tuple[str, WordVectors, Segmentation | None]":
+    """The word vectors of a model (its output embeddings, or static vectors), and how its text was tokenised."""
+    from polyseme.formats.combination import Combination
+    from polyseme.formats.detect import open_any
+    from polyseme.models.model import Model
+    from polyseme.study.output_words import output_words
+
+    opened = open_any(model)
+    if isinstance(opened, Combination):
+        raise InputError(f"{model}: a combination has no list of words; index some text with it, and give --index")
+    if isinstance(opened, Model):
+        return "output", output_words(opened), opened.config.segmentation
+    return "static", opened, None
+
+
 def _print_side_by_side(found: "dict[str, list[dict[str, JSON]]]") -> None:
     typer.echo("".join(f"{name:32}" for name in found).rstrip())
     for number in range(max(map(len, found.values()))):
@@ -82,8 +94,14 @@ def _print_side_by_side(found: "dict[str, list[dict[str, JSON]]]") -> None:
         typer.echo("".join(shown).rstrip())
 
 
-def _nearest(vectors: "StaticVectors", word: str, k: int, *, where: str) -> "list[dict[str, JSON]]":
+def _nearest(
+    vectors: "StaticVectors", word: str, k: int, *, where: str, cut: "Segmentation | None" = None
+) -> "list[dict[str, JSON]]":
+    from polyseme.text.query_word import cut_apart
+
     try:
         return [{"word": near, "similarity": similarity} for near, similarity in vectors.nearest(word, k)]
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+        apart = cut_apart(word, cut) if cut is not None and word not in vectors else None
+        why = f"{word!r} is not among the {len(vectors):,} words; {apart} when a model is trained" if apart else error
+        raise InputError(f"{where}: {why}") from error

@@ -16,6 +16,7 @@ from polyseme.cli.arguments import (
     ProgressOption,
     check_outside,
 )
+from polyseme.cli.progress import leaving
 from polyseme.cli.tables import print_json
 from polyseme.errors import InputError
 from polyseme.text.choices import TokenizerChoice
@@ -54,6 +55,10 @@ def train(
     start: Annotated[
         str | None, typer.Option("--from", help="A model of any known format to start from.", show_default=False)
     ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(help="Static word vectors to start from: GloVe, word2vec or fastText.", show_default=False),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue where an interrupted run stopped.")] = False,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
@@ -73,20 +78,22 @@ def train(
     if not corpus and not resume:
         raise InputError("no corpus given; name files or folders of text, or - for standard input")
     check_outside(output, corpus or [])
-    outcome = run(
-        corpus or [],
-        output,
-        preset=preset,
-        heldout=heldout or [],
-        reader=reader,
-        tokenize=tokenize,
-        dictionary=dictionary,
-        stop_words=stop_words,
-        start=start,
-        resume=resume,
-        watcher=open_watcher(progress, sys.stderr),
-        **settings,
-    )
+    with leaving():
+        outcome = run(
+            corpus or [],
+            output,
+            preset=preset,
+            heldout=heldout or [],
+            reader=reader,
+            tokenize=tokenize,
+            dictionary=dictionary,
+            stop_words=stop_words,
+            start=start,
+            vectors=vectors,
+            resume=resume,
+            watcher=open_watcher(progress, sys.stderr),
+            **settings,
+        )
     if os.environ.get("RANK", "0") != "0":  # only the first process prints
         return
     if as_json:

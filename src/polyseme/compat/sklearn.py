@@ -41,7 +41,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tokenize: None if documents are lists of tokens, one sentence each. If they are strings: ``"en"`` or ``"zh"``
             for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for one
             sentence split at whitespace.
-        dictionary: Words that ``"zh"`` keeps whole.
+        dictionary: Words that ``"zh"`` and other tokenisers of languages without spaces keep whole.
         device: The device to compute on, if ``model`` is a path.
 
     Example:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.tables import padded
 from polyseme.errors import OutputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from polyseme import Embedder
+    from polyseme.arrays import Vectors
 
 _KNOWN = 20_000  # number of words that an unknown word is compared with
 _NO_BRACKETS = str.maketrans("", "", "[]")
@@ -81,8 +84,15 @@ def _show(name: str, shown: Shown, output: Path) -> None:
     embedder = load_embedder(name)
     _run("info", name)
     rows = sentences(shown)
-    for word in dict.fromkeys(row["word"] for row in rows):
-        _one_word(embedder, [row for row in rows if row["word"] == word], output)
+    words = list(dict.fromkeys(row["word"] for row in rows))
+    found = [_one_word(embedder, [row for row in rows if row["word"] == word], output) for word in words]
+    means = ", ".join(
+        f"layer {layer} {sum(some) / len(some):.2f}" for layer, some in enumerate(zip(*found, strict=True))
+    )
+    typer.echo(
+        f"\nAUC: how often two sentences of one sense are more similar than two of different senses; 0.50 is chance.\n"
+        f"Mean of the {len(words)} words: {means}"
+    )
     _unknown_words(embedder, shown.unknown)
     corpus, index = (os.path.relpath(output / f"{name}{ending}") for ending in (".txt", "-index"))
     Path(corpus).write_text("".join(f"{row['sentence']}\n\n" for row in rows).translate(_NO_BRACKETS), encoding="utf-8")
@@ -100,28 +110,28 @@ def _run(*arguments: str) -> None:
     app(list(arguments), standalone_mode=False)
 
 
-def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: Path) -> None:
-    """Compare the vectors of a word in sentences of known senses, and draw them."""
+def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: Path) -> list[float]:
+    """Compare the vectors of a word in sentences of known senses, and draw them; return the AUC of each layer."""
     import numpy as np
 
     from polyseme import plots
     from polyseme.index.vectors import unit
     from polyseme.plots.fonts import families
+    from polyseme.study.pair_auc import auc
     from polyseme.text.marked import mark, marked
 
     word, senses = rows[0]["word"], [row["sense"] for row in rows]
     places = [marked(row["sentence"], embedder.segmentation) for row in rows]
     embedded = embedder.embed([tokens for tokens, _ in places])
     vectors = unit(np.stack([layers[:, place] for layers, (_, place) in zip(embedded, places, strict=True)], axis=1))
-    cosines = vectors @ vectors.transpose(0, 2, 1)  # (L, N, N)
     kinds = list(dict.fromkeys(senses))
-    is_of = {kind: np.array([sense == kind for sense in senses]) for kind in kinds}
-    typer.echo(f"\n'{word}' in {len(places)} sentences, mean similarity of its vectors by sense: layer 0, top layer")
-    typer.echo(" " * 12 + "".join(padded(kind, 14) for kind in kinds).rstrip())
-    for one in kinds:
-        pairs = [np.outer(is_of[one], is_of[two]) & ~np.eye(len(places), dtype=bool) for two in kinds]
-        cells = [f"{cosines[0][pair].mean():.2f}  {cosines[-1][pair].mean():.2f}" for pair in pairs]
-        typer.echo(padded(one, 12) + "".join(padded(cell, 14) for cell in cells).rstrip())
+    first, second = np.triu_indices(len(places), 1)
+    same = np.array(senses)[first] == np.array(senses)[second]
+    # Rounded, so that the vectors of layer 0, which are equal, are so to the last bit.
+    cosines = np.einsum("lpd,lpd->lp", vectors[:, first], vectors[:, second]).round(5)  # (L, pairs)
+    found = [auc(layer, same) for layer in cosines]
+    typer.echo(f"\n'{word}' in {len(places)} sentences, {' and '.join(kinds)}: mean similarity of two of its vectors")
+    _print_similarities(cosines, same, found)
     # If no installed font has the characters, a browser's fonts may.
     picture = output / (f"{word}.svg" if families(set(word))[1] else f"{word}.png")
     note = plots.occurrence_map(
@@ -134,6 +144,18 @@ def _one_word(embedder: "Embedder", rows: Sequence[Mapping[str, str]], output: P
         title=f"{word}: the top layer in {len(places)} sentences",
     )
     typer.echo(f"drawn: {os.path.relpath(picture)}" + (f" ({note})" if note else ""))
+    return found
+
+
+def _print_similarities(cosines: "Vectors", same: "NDArray[np.bool_]", found: Sequence[float]) -> None:
+    """Print mean similarities (L, pairs) of pairs of one sense and of two, and the AUC of each layer."""
+    for title, cells in (
+        ("", [f"layer {layer}" for layer in range(len(cosines))]),
+        ("same sense", [f"{layer[same].mean():.2f}" for layer in cosines]),
+        ("different", [f"{layer[~same].mean():.2f}" for layer in cosines]),
+        ("AUC", [f"{one:.2f}" for one in found]),
+    ):
+        typer.echo(f"{title:<12}" + "".join(f"{cell:>9}" for cell in cells))
 
 
 def _unknown_words(embedder: "Embedder", words: Sequence[str]) -> None:
