@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.process import say
-from polyseme import Embedder
 from polyseme.embed.load import load_embedder
+from polyseme.embed.source import VectorSource
 from polyseme.errors import FormatError, InputError, PolysemeError
+from polyseme.study.pair_auc import auc, wins
 from polyseme.text.choices import Tokenizer
 from polyseme.text.tokenizers import tokenized
 
@@ -121,11 +122,11 @@ def read_pairs(path: Path, language: Tokenizer) -> list[Pair]:
     return _of_both_kinds(path, pairs)
 
 
-def similarities(embedder: Embedder, pairs: list[Pair]) -> dict[str, Numbers]:
+def similarities(embedder: VectorSource, pairs: list[Pair]) -> dict[str, Numbers]:
     """The cosines of the pairs by layer: its number, or "mean" of all."""
     occurrences = dict.fromkeys(occurrence for pair in pairs for occurrence in pair.occurrences)
     rows = {occurrence: row for row, occurrence in enumerate(occurrences)}
-    arrays = embedder.embed([occurrence.tokens for occurrence in occurrences])
+    arrays = embedder.embed([occurrence.tokens for occurrence in occurrences], layers="all")
     chosen = [array[:, occurrence.position] for array, occurrence in zip(arrays, occurrences, strict=True)]
     vectors = np.stack(chosen).astype(np.float64)  # (occurrences, L, D)
     vectors = np.concatenate([vectors, vectors.mean(axis=1, keepdims=True)], axis=1)  # (occurrences, L + 1, D)
@@ -136,24 +137,19 @@ def similarities(embedder: Embedder, pairs: list[Pair]) -> dict[str, Numbers]:
     return dict(zip([*map(str, range(embedder.layers)), "mean"], cosines.T, strict=True))
 
 
-def auc(scores: Numbers, same: Labels) -> float:
-    """The share of (same, different) couples in which the same-sense pair scores higher; a tie counts a half."""
-    return float(_wins(scores, same).mean())
-
-
 def interval(scores: Numbers, same: Labels, words: list[str]) -> tuple[float, float]:
     """The 95% bootstrap interval of the AUC: words are drawn with replacement, each with all its pairs."""
-    wins = _wins(scores, same)
+    won = wins(scores, same)
     names, member = np.unique(words, return_inverse=True)
     drawn = np.random.default_rng(SEED).multinomial(len(names), np.full(len(names), 1 / len(names)), DRAWS)
     # How often each pair is drawn: (draws, same) and (draws, different).
     rows, columns = drawn[:, member[same]], drawn[:, member[~same]]
-    found = ((rows @ wins) * columns).sum(axis=1) / (rows.sum(axis=1) * columns.sum(axis=1))
+    found = ((rows @ won) * columns).sum(axis=1) / (rows.sum(axis=1) * columns.sum(axis=1))
     low, high = np.quantile(found, (0.025, 0.975))
     return float(low), float(high)
 
 
-def measure(embedder: Embedder, pairs: list[Pair]) -> list[Figures]:
+def measure(embedder: VectorSource, pairs: list[Pair]) -> list[Figures]:
     """The figures of every layer and of their mean."""
     same, words = np.array([pair.same for pair in pairs]), [pair.word for pair in pairs]
     return [
@@ -162,7 +158,7 @@ def measure(embedder: Embedder, pairs: list[Pair]) -> list[Figures]:
     ]
 
 
-def report(embedder: Embedder, language: Tokenizer) -> str:
+def report(embedder: VectorSource, language: Tokenizer) -> str:
     """The figures of both sets in Markdown."""
     parts = []
     for what, pairs in read_sets(language).items():
@@ -230,12 +226,6 @@ def _occurrence(word: str, text: str, language: Tokenizer, where: str) -> Occurr
     if (count := tokens.count(word)) != 1:
         raise FormatError(f"{where}: {word!r} is {count} tokens of {' '.join(tokens)!r}, expected one; reword it")
     return Occurrence(tuple(tokens), tokens.index(word))
-
-
-def _wins(scores: Numbers, same: Labels) -> Numbers:
-    """The score of each same-sense pair against each different-sense pair: 1, 0.5 for a tie, or 0."""
-    difference = scores[same][:, None] - scores[~same]
-    return (np.sign(difference) + 1) / 2
 
 
 if __name__ == "__main__":

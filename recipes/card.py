@@ -1,7 +1,7 @@
 """Writes the model card of a finished model."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recipes.sources import Recipe
@@ -15,19 +15,17 @@ def card(recipe: Recipe, facts: Mapping[str, Any], more: str) -> str:
         facts: Sources, settings, metrics, perplexities, the tables of senses, the configuration, the size in bytes.
         more: Further figures, in Markdown.
     """
-    sources, config, metrics = facts["sources"], facts["config"], facts["metrics"]
-    last = metrics[-1]
+    sources, config = facts["sources"], facts["config"]
     columns = ("forward", "backward", "average", "average_known")
     perplexities = [
         f"| {name} | {' | '.join(f'{one[column]:.1f}' for column in columns)} | {one['unknown_share']:.1%} |"
         for name, one in facts["perplexity"].items()
     ]
-    settings = "\n".join(f"- {name}: {value}" for name, value in facts["settings"]["train"].items())
     return f"""# {recipe.name}
 
 A small ELMo (biLM) that comes with polyseme: {config.encoder.layers} layers of {config.encoder.hidden_dim:,} cells and
-width {config.projection_dim} per direction, a softmax of {config.vocabulary_size:,} words. Stored as
-{facts["settings"]["storage"]}, {facts["bytes"] / 1e6:.1f} MB.
+width {config.projection_dim} per direction, a softmax of {config.vocabulary_size:,} words. Release {config.release}.
+Stored as {facts["storage"]}, {facts["bytes"] / 1e6:.1f} MB.
 
 ```python
 import polyseme
@@ -40,10 +38,8 @@ The text was tokenised by polyseme's `{recipe.tokenizer}` tokeniser; raw text is
 ## Data
 {data_section(recipe, sources)}
 ## Training
-{last["tokens"]:,} tokens seen ({last["epoch"]:.2f} epochs), {last["update"]:,} updates, {last["elapsed"] / 3600:.1f}
-hours on two cores. Other experiments are in `recipes/{recipe.name}/LOG.md`. Settings that differ from the preset:
-
-{settings}
+{training_section(facts["stages"], facts["last"])}{_vectors(recipe)}
+Other experiments are in `recipes/{recipe.name}/LOG.md`.
 
 ## Figures
 Perplexity over the full softmax; the average is the mean of the two directions.
@@ -63,6 +59,30 @@ alone would score about 0.3.
 The model is small and was trained on little text: rare words and rare senses are weak, and the age, subjects and biases
 of the texts show.
 """
+
+
+def _vectors(recipe: Recipe) -> str:
+    """The static vectors that the training started from, for the card."""
+    if recipe.vectors is None:
+        return ""
+    one = recipe.vectors
+    return (
+        f"\nThe training started from static vectors: {one.what} ({one.registry}: {one.package} {one.version}, "
+        f"{one.licence}). The text behind them may contain sentences of the sets that models are measured on.\n"
+    )
+
+
+def training_section(stages: Sequence[Mapping[str, Any]], last: Sequence[Mapping[str, Any]]) -> str:
+    """How long each stage of the training took, and its settings that differ from the preset; in Markdown."""
+    parts = []
+    for number, (stage, record) in enumerate(zip(stages, last, strict=True), 1):
+        name = f"Stage {number} of {len(stages)}: " if len(stages) > 1 else ""
+        settings = ", ".join(f"{key} {value}" for key, value in stage.items())
+        parts.append(
+            f"{name}{record['tokens']:,} tokens seen ({record['epoch']:.2f} epochs), {record['update']:,} updates, "
+            f"{record['elapsed'] / 3600:.1f} hours on one or two cores. Settings: {settings}.\n"
+        )
+    return "\n".join(parts)
 
 
 def data_section(recipe: Recipe, sources: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -74,15 +75,26 @@ def _from_npm(source: Source, partial: Path) -> None:
 
 def _from_debian(source: Source, partial: Path) -> None:
     name = f"{source.package}={source.version}"
-    try:
-        run = subprocess.run(
-            ["apt-get", "download", name], capture_output=True, text=True, cwd=partial.parent, check=False
-        )
-    except FileNotFoundError:
-        raise InputError(f"{name}: apt-get is needed to fetch it and is not here; use a Debian system") from None
+    run = _apt_get("download", name, folder=partial.parent)
+    if run.returncode and _lists_renewed():
+        run = _apt_get("download", name, folder=partial.parent)
     if run.returncode or not partial.is_file():
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InputError(f"{name}: apt-get did not deliver {partial.name}: {last}; run apt-get update on Debian 12")
+        raise InputError(f"{name}: apt-get did not deliver {partial.name}: {last}; Debian 12 has this version")
+
+
+@cache
+def _lists_renewed() -> bool:
+    """Whether apt-get could renew its lists of packages, which a new machine does not have; tried once."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _apt_get("update", folder=Path(folder)).returncode == 0
+
+
+def _apt_get(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["apt-get", *arguments], capture_output=True, text=True, cwd=folder, check=False)
+    except FileNotFoundError:
+        raise InputError("apt-get is needed to fetch Debian packages and is not here; use a Debian system") from None
 
 
 def _from_pypi(source: Source, partial: Path) -> None:

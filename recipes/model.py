@@ -13,6 +13,7 @@ import json
 import shutil
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,60 +21,116 @@ from benchmarks import senses
 from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
 from polyseme.formats import native
+from polyseme.formats.choices import Storage
 from polyseme.formats.detect import open_model
 from polyseme.progress import open_watcher
 from polyseme.text.corpus import Corpus
 from polyseme.text.tokenizers import tokenized
 from polyseme.train.lm.evaluate import evaluate
 from polyseme.train.lm.run import train
+from polyseme.train.lm.settings import ARCHITECTURE
 from recipes.card import card
 from recipes.collect import read
 from recipes.fetch import fetch
 from recipes.sources import ROOT, Recipe, load_recipe
+from recipes.vectors import make_vectors
 
 BUNDLED = ROOT.parent / "src/polyseme/bundled"
 
 
-def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
-    """Train unless that is done, then measure and store; return the folder of the finished model."""
+def make(recipe: Recipe, *, place: Path = BUNDLED, stages: int | None = None) -> Path:
+    """Train what is not trained yet, then measure and store; return the folder of the finished model.
+
+    Args:
+        recipe: Its text, already made.
+        place: The folder of the models in the package.
+        stages: How many of the training's stages to run; all by default.
+    """
     settings = tomllib.loads((ROOT / recipe.name / "settings.toml").read_text("utf-8"))
-    trained = recipe.work / "model"
-    unfinished = trained.with_name("model.training")
-    _check_origin(recipe, settings, begun=trained.exists() or unfinished.exists())
-    if unfinished.exists() or not trained.exists():
-        outcome = train(
-            [recipe.work / "train.txt"],
-            trained,
-            heldout=[recipe.work / "heldout.txt"],
-            tokenize="none",
-            resume=unfinished.exists(),
-            watcher=open_watcher("auto", sys.stderr),
-            **settings["train"],
-        )
-        if not outcome.finished:
-            raise SystemExit(f"{trained}: interrupted; run the same command to continue")
+    plan = stages_of(settings)
+    count = stages or len(plan)
+    _check_origin(recipe, plan, last=count)
+    for number in range(1, count + 1):
+        _train_stage(recipe, plan, number)
+    trained = _stage(recipe, count)
     target = recipe.work / recipe.name
     measured = recipe.work / "measured.json"
-    of = {"weights": _sha256(trained / native.WEIGHTS), "storage": settings["storage"]}
+    # A model that is to be trained further keeps more of its weights.
+    storage: Storage = settings["storage"] if count == len(plan) else "bfloat16"
+    of = {"weights": _sha256(trained / native.WEIGHTS), "storage": storage}
     model = open_model(trained)
-    config = model.bilm_config.model_copy(update={"tokenize": recipe.tokenizer})  # its text was already tokenised
+    named = {
+        "tokenize": recipe.tokenizer,  # its text was already tokenised
+        "release": str(settings["release"]) + ("" if count == len(plan) else f", stage {count} of {len(plan)}"),
+    }
     shutil.rmtree(target, ignore_errors=True)
-    native.write(dataclasses.replace(model, config=config), target, storage=settings["storage"])
+    config = model.bilm_config.model_copy(update=named)
+    native.write(dataclasses.replace(model, config=config), target, storage=storage)
     if not measured.exists() or json.loads(measured.read_text("utf-8")).get("of") != of:
         _write(measured, json.dumps({"of": of, **_measure(recipe, trained, target)}, indent=1))
     stored = open_model(target)
     facts = {
         "sources": json.loads((recipe.work / "sources.json").read_text("utf-8")),
-        "settings": settings,
-        "metrics": [json.loads(line) for line in (trained / "metrics.jsonl").read_text("utf-8").splitlines()],
+        "storage": storage,
+        "stages": plan[:count],
+        "last": [_last_record(_stage(recipe, number)) for number in range(1, count + 1)],
         **json.loads(measured.read_text("utf-8")),
         "config": stored.bilm_config,
         "bytes": sum(path.stat().st_size for path in target.iterdir()),
     }
     _write(target / native.CARD, card(recipe, facts, _further_figures(recipe, stored.fingerprint())))
+    return _install(recipe, target, place)
+
+
+def stages_of(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings of each stage of a training: those of all stages, and what the stage changes.
+
+    A stage begins with the weights of the one before, so that a long training can be divided over several days and
+    machines.
+    """
+    return [{**settings["train"], **stage} for stage in settings.get("stage", [{}])]
+
+
+def _stage(recipe: Recipe, number: int) -> Path:
+    """The model folder that a stage makes."""
+    return recipe.work / f"stage-{number}"
+
+
+def _train_stage(recipe: Recipe, plan: Sequence[dict[str, Any]], number: int) -> None:
+    """Train a stage unless that is done, or continue it where it was interrupted."""
+    output = _stage(recipe, number)
+    unfinished = output.with_name(output.name + ".training")
+    if output.exists() and not unfinished.exists():
+        return
+    outcome = train(
+        [recipe.work / "train.txt"],
+        output,
+        heldout=[recipe.work / "heldout.txt"],
+        tokenize="none",
+        start=_stage(recipe, number - 1) if number > 1 else None,
+        vectors=make_vectors(recipe) if number == 1 else None,
+        resume=unfinished.exists(),
+        watcher=open_watcher("auto", sys.stderr),
+        **{name: value for name, value in plan[number - 1].items() if number == 1 or name not in ARCHITECTURE},
+    )
+    if not outcome.finished:
+        raise SystemExit(f"{output}: interrupted; run the same command to continue")
+
+
+def _last_record(folder: Path) -> dict[str, Any]:
+    """The last line of a run's metrics; that of no run for weights that came from elsewhere."""
+    path = folder / "metrics.jsonl"
+    if not path.exists():
+        return {"tokens": 0, "epoch": 0.0, "update": 0, "elapsed": 0.0}
+    last: dict[str, Any] = json.loads(path.read_text("utf-8").splitlines()[-1])
+    return last
+
+
+def _install(recipe: Recipe, made: Path, place: Path) -> Path:
+    """Put a finished folder among the models in the package, and renew their checksums."""
     final, new = place / recipe.name, recipe.work / "new"
     shutil.rmtree(new, ignore_errors=True)
-    shutil.copytree(target, new)
+    shutil.copytree(made, new)
     place.mkdir(exist_ok=True)
     shutil.rmtree(final, ignore_errors=True)
     new.rename(final)
@@ -83,17 +140,23 @@ def make(recipe: Recipe, *, place: Path = BUNDLED) -> Path:
     return final
 
 
-def _check_origin(recipe: Recipe, settings: dict[str, Any], *, begun: bool) -> None:
-    """Store the settings and the text of a model, so that its card never describes something else."""
+def _check_origin(recipe: Recipe, plan: Sequence[dict[str, Any]], *, last: int) -> None:
+    """Store the settings and the text of each stage, so that a card never describes something else."""
     record = recipe.work / "origin.json"
-    origin = {"train": settings["train"], "sources": _sha256(recipe.work / "sources.json")}
-    if not begun:
-        _write(record, json.dumps(origin, indent=1))
-    elif not record.exists() or json.loads(record.read_text("utf-8")) != origin:
-        raise InputError(
-            f"{recipe.work / 'model'}: was trained with other settings, or on another text, than settings.toml and "
-            "work/sources.json now describe; restore those, or remove work/model and work/model.training to train again"
-        )
+    text = _sha256(recipe.work / "sources.json")
+    known = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    for number in range(1, last + 1):
+        output = _stage(recipe, number)
+        begun = output.exists() or output.with_name(output.name + ".training").exists()
+        origin = {"train": plan[number - 1], "sources": text}
+        if begun and known.get(output.name) != origin:
+            raise InputError(
+                f"{output}: was trained with other settings, or on another text, than settings.toml and "
+                f"work/sources.json now describe; restore those, or remove work/{output.name} and "
+                f"work/{output.name}.training to train again"
+            )
+        known[output.name] = origin
+    _write(record, json.dumps(known, indent=1))
 
 
 def _further_figures(recipe: Recipe, fingerprint: str) -> str:
@@ -152,9 +215,10 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.model", description=__doc__.splitlines()[0])
     parser.add_argument("recipe", help="the folder's name, such as english-small")
+    parser.add_argument("--stages", type=int, help="run only so many stages of the training; what they made is stored")
     given = parser.parse_args()
     try:
-        made = make(load_recipe(given.recipe))
+        made = make(load_recipe(given.recipe), stages=given.stages)
     except PolysemeError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -66,6 +66,8 @@ class Recipe:
     """Text that the model is measured on; no sentence of it is used for training."""
     tables: tuple[Source, ...] = ()
     """Tables that readers need, such as one of characters."""
+    vectors: Source | None = None
+    """Static word vectors that the training starts from."""
 
     @property
     def work(self) -> Path:
@@ -93,7 +95,8 @@ def load_recipe(name: str) -> Recipe:
         tuple(_source(entry, path.name) for entry in content.get(part, ()))
         for part in ("source", "evaluation", "table")
     )
-    return Recipe(name, content["tokenizer"], sources, evaluation, tables)
+    vectors = _source(content["vectors"], path.name) if "vectors" in content else None
+    return Recipe(name, content["tokenizer"], sources, evaluation, tables, vectors)
 
 
 def _source(entry: dict[str, object], where: str) -> Source:

@@ -15,7 +15,6 @@ from benchmarks.senses import (
     FOLDER,
     LANGUAGES,
     Pair,
-    auc,
     interval,
     language_of,
     measure,
@@ -27,6 +26,7 @@ from benchmarks.senses import (
 )
 from polyseme import Embedder
 from polyseme.errors import FormatError, InputError
+from polyseme.study.pair_auc import auc
 
 HEADER = "word\tsentence 1\tsentence 2\tlabel\n"
 

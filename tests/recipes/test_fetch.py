@@ -139,7 +139,7 @@ def test_a_pattern_without_a_member_and_no_archive_are_named(tmp_path: Path) -> 
 def test_the_recipes_are_well_formed() -> None:
     from recipes.readers import READERS
 
-    assert recipe_names() == ["chinese-small", "english-small"]
+    assert recipe_names() == ["chinese-small", "cove-en-es", "english-small"]
     for name in recipe_names():
         recipe = load_recipe(name)
         assert len({entry.name for entry in recipe.sources}) == len(recipe.sources)
@@ -151,5 +151,21 @@ def test_the_recipes_are_well_formed() -> None:
             names = [Path(member).name for member in entry.members if entry.name != "plots"]
             assert not any("test" in name or "valid" in name for name in names)
             assert entry.needs is None or entry.needs in {table.name for table in recipe.tables}
-    with pytest.raises(InputError, match="no recipe 'klingon'; choose one of chinese-small, english-small"):
+    with pytest.raises(InputError, match="no recipe 'klingon'; choose one of chinese-small, cove-en-es, english-small"):
         load_recipe("klingon")
+
+
+def test_lists_of_debian_packages_are_renewed_on_a_new_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An apt-get of which the lists are empty until they are updated."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    script = tools / "apt-get"
+    script.write_text(
+        f"#!/bin/sh\nif [ $1 = update ]; then touch {tmp_path}/lists; exit 0; fi\n"
+        f"[ -e {tmp_path}/lists ] || {{ echo \"E: Version '1.0' for 'old-tales' was not found\" >&2; exit 100; }}\n"
+        "[ $2 = old-tales=1.0 ] && printf pinned > old-tales_1.0_all.deb\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    wanted = source(b"pinned", registry="debian", file="old-tales_1.0_all.deb")
+    assert fetch(wanted, tmp_path / "archives").read_bytes() == b"pinned"

@@ -4,6 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from chains import Chain, write
 
@@ -14,6 +15,7 @@ from recipes.sources import Recipe, Source
 
 SETTINGS = """
 storage = "int8"
+release = 7
 
 [train]
 preset = "tiny"
@@ -28,12 +30,11 @@ precision = "float32"
 """
 
 
-def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (model, sources):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-    work = tmp_path / "martian-small" / "work"
+def small_recipe(root: Path, settings: str) -> Recipe:
+    """A recipe whose text is made already; `ROOT` must be the folder it lies in."""
+    work = root / "martian-small" / "work"
     work.mkdir(parents=True)
-    (work.parent / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    (work.parent / "settings.toml").write_text(settings, encoding="utf-8")
     write(work / "train.txt", Chain().sentences(200, seed=1))
     write(work / "heldout.txt", Chain().sentences(20, seed=2))
     size = {"sentences": 200, "tokens": 2000}
@@ -52,7 +53,14 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
         licence="none",
         what="A chain of syllables.",
     )
-    recipe = Recipe("martian-small", "en", (source,))
+    return Recipe("martian-small", "en", (source,))
+
+
+def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (model, sources):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    recipe = small_recipe(tmp_path, SETTINGS)
+    work = recipe.work
     made = model.make(recipe, place=tmp_path / "bundled")
     assert polyseme.load(made).dim == 16
     card = (made / "README.md").read_text(encoding="utf-8")
@@ -63,7 +71,7 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     digest = hashlib.sha256((made / "model.safetensors").read_bytes()).hexdigest()
     assert f"{digest}  martian-small/model.safetensors\n" in (tmp_path / "bundled/SHA256SUMS").read_text("utf-8")
     # Nothing is trained or measured again when it is done; further figures come into the card.
-    done = [work / "model/metrics.jsonl", work / "measured.json"]
+    done = [work / "stage-1/metrics.jsonl", work / "measured.json"]
     times = [path.stat().st_mtime_ns for path in done]
     figures = "Martians agree in 3 of 4 cases.\n"
     fingerprint = polyseme.load(made).fingerprint()
@@ -75,7 +83,7 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     # Stored otherwise it is measured again; trained otherwise it is another model.
     (work.parent / "settings.toml").write_text(SETTINGS.replace("int8", "bfloat16"), encoding="utf-8")
     model.make(recipe, place=tmp_path / "bundled")
-    assert "Stored as\nbfloat16" in (made / "README.md").read_text("utf-8")
+    assert "Release 7.\nStored as bfloat16" in (made / "README.md").read_text("utf-8")
     now = [path.stat().st_mtime_ns for path in done]
     assert now[0] == times[0]
     assert now[1] > times[1]
@@ -83,6 +91,27 @@ def test_from_text_to_a_folder_with_its_card(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=r"was trained with other settings, or on another text, than settings\.toml"):
         model.make(recipe, place=tmp_path / "bundled")
     (work.parent / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    facts = json.loads((work / "sources.json").read_text("utf-8"))
     (work / "sources.json").write_text(json.dumps({**facts, "heldout": {}}), encoding="utf-8")
-    with pytest.raises(InputError, match=r"restore those, or remove work/model"):
+    with pytest.raises(InputError, match=r"restore those, or remove work/stage-1"):
         model.make(recipe, place=tmp_path / "bundled")
+
+
+def test_stages_continue_each_other_and_an_unfinished_model_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (model, sources):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    recipe = small_recipe(tmp_path, SETTINGS + "[[stage]]\n[[stage]]\nepochs = 2\nlearning_rate = 1e-4\n")
+    first = model.make(recipe, place=tmp_path / "bundled", stages=1)
+    config = json.loads((first / "config.json").read_text("utf-8"))
+    assert config["release"] == "7, stage 1 of 2"
+    assert "Stored as bfloat16" in (first / "README.md").read_text("utf-8")
+    begun = polyseme.load(first).embed([["ba", "du"]])[0]
+    second = model.make(recipe, place=tmp_path / "bundled")
+    assert json.loads((second / "config.json").read_text("utf-8"))["release"] == "7"
+    card = (second / "README.md").read_text("utf-8")
+    assert "Stage 1 of 2: " in card
+    assert "epochs 2, precision float32, learning_rate 0.0001" in card
+    moved = np.abs(polyseme.load(second).embed([["ba", "du"]])[0] - begun).max()
+    assert 0 < moved < 0.5  # the second stage begins where the first one ended
