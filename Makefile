@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test coverage check format bench clean
+.PHONY: demo test coverage check format bench wheel clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -48,6 +48,10 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
+# A wheel in dist/, with compiled kernels for every instruction set if there is a C++ compiler.
+wheel: $(READY)
+	rm -rf dist && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls -sh dist
+
 # Speed beside AllenNLP, which gets an environment of its own; BENCH_ARGS=--quick only sees that everything runs.
 bench: $(READY) $(PEER_READY)
 	$(BIN)/python -m benchmarks.bench --peer $(PEER)/bin/python $(BENCH_ARGS)
@@ -60,4 +64,4 @@ $(PEER_READY): benchmarks/allennlp.txt constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov
+	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output dist .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

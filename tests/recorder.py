@@ -33,3 +33,16 @@ class Recorder(Watcher):
             shares = [share for share, _ in steps if share is not None]
             assert shares == sorted(shares)
             assert 0 <= shares[0] <= shares[-1] == 1
+
+
+class PowerCut(Recorder):
+    """Breaks off after an update of a training run."""
+
+    def __init__(self, update: int) -> None:
+        super().__init__()
+        self.update = update
+
+    def step(self, share: float | None, figures: Mapping[str, Figure]) -> None:
+        super().step(share, figures)
+        if figures.get("update") == self.update:
+            raise RuntimeError("power cut")

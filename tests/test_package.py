@@ -9,16 +9,21 @@ import pytest
 
 import polyseme
 
+WITHOUT_A_SERVER = [f"polyseme.serve.{name}" for name in ("limits", "parts", "requests", "settings", "studies")]
+
 
 def test_public_names() -> None:
     names = [
         "BiLM",
+        "Cove",
         "Elmo",
         "Embedder",
         "OccurrenceIndex",
         "ScalarMix",
         "StaticVectors",
+        "Task",
         "batch_to_ids",
+        "combine",
         "load",
         "train",
     ]
@@ -26,7 +31,7 @@ def test_public_names() -> None:
     for name in polyseme.__all__:
         assert getattr(polyseme, name).__name__.split(".")[-1] == name
         assert name in dir(polyseme)
-    with pytest.raises(AttributeError, match="has no attribute 'embed_all'; it offers BiLM, Elmo"):
+    with pytest.raises(AttributeError, match="has no attribute 'embed_all'; it offers BiLM, Cove"):
         _ = polyseme.embed_all
 
 
@@ -40,16 +45,21 @@ def test_every_module_imports_without_the_optional_packages() -> None:
         module.name
         for module in pkgutil.walk_packages(polyseme.__path__, "polyseme.")
         if module.name not in ("polyseme.__main__", "polyseme.compat.sklearn", "polyseme.embed.writers.parquet")
+        and (not module.name.startswith("polyseme.serve.") or module.name in WITHOUT_A_SERVER)
     ]
     assert len(modules) > 40
     script = (
         "import sys, importlib\n"
-        "for name in ('pyarrow', 'sklearn', 'matplotlib', 'faiss'): sys.modules[name] = None\n"
+        "absent = ('pyarrow', 'sklearn', 'matplotlib', 'faiss', 'sacrebleu', 'fastapi', 'orjson')\n"
+        "for name in absent: sys.modules[name] = None\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
         "from polyseme.errors import MissingPart\n"
         "try: import polyseme.compat.sklearn\n"
         "except MissingPart as error: assert \"pip install 'polyseme[sklearn]'\" in str(error), error\n"
         "else: raise SystemExit('imported without scikit-learn')\n"
+        "try: import polyseme.serve.process\n"
+        "except MissingPart as error: assert \"pip install 'polyseme[serve]'\" in str(error), error\n"
+        "else: raise SystemExit('imported without FastAPI')\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -37,10 +37,16 @@ def change(path: Path) -> str | None:
     return plots.change_chart(path, [("mouse", 0.25), ("cell", 0.5), ("$", 0.0)], measure="APD", title="old, new")
 
 
+def similarities(path: Path) -> str | None:
+    tables = {"0": np.ones((2, 2)), "mean": np.array([[1, -0.25], [-0.25, 1]])}
+    return plots.similarity_map(path, tables, ["the $5 [play]", "a [play] " * 20], title="play in 2 sentences")
+
+
 CHARTS: dict[Draw, list[str]] = {
     occurrences: ["play", "act, sing (10)", "_game (10)", "the $role of $x (10)", "first main direction"],
     mix: ["mixes", "entities", "sentiment", "50%", "38%", "60%", "layer 0", "layer 2"],
     probe: ["upos", "70.0%", "95.0%", "100.0%", "mean", "each word's own (81.2%)"],
+    similarities: ["play in 2 sentences", "1  the $5 [play]", "mean of layers", "1.00", "-0.25"],
     change: ["old, new", "cell", "mouse", "$", "0.500", "0.250", "APD"],
 }
 EVERY = pytest.mark.parametrize("draw", CHARTS, ids=lambda draw: draw.__name__)
