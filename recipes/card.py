@@ -38,7 +38,7 @@ The text was tokenised by polyseme's `{recipe.tokenizer}` tokeniser; raw text is
 ## Data
 {data_section(recipe, sources)}
 ## Training
-{training_section(facts["stages"], facts["last"])}{_vectors(recipe)}
+{training_section(facts["stages"], facts["last"])}{_vectors(recipe)}{_curve(facts["curve"])}
 Other experiments are in `recipes/{recipe.name}/LOG.md`.
 
 ## Figures
@@ -70,6 +70,11 @@ def _vectors(recipe: Recipe) -> str:
         f"\nThe training started from static vectors: {one.what} ({one.registry}: {one.package} {one.version}, "
         f"{one.licence}). The text behind them may contain sentences of the sets that models are measured on.\n"
     )
+
+
+def _curve(picture: str | None) -> str:
+    """The learning curve, for the card."""
+    return f"\n![Held-out perplexity over the updates]({picture})\n" if picture else ""
 
 
 def training_section(stages: Sequence[Mapping[str, Any]], last: Sequence[Mapping[str, Any]]) -> str:

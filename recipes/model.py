@@ -29,6 +29,7 @@ from polyseme.text.tokenizers import tokenized
 from polyseme.train.lm.evaluate import evaluate
 from polyseme.train.lm.run import train
 from polyseme.train.lm.settings import ARCHITECTURE
+from recipes import curve
 from recipes.card import card
 from recipes.collect import read
 from recipes.fetch import fetch
@@ -50,9 +51,10 @@ def make(recipe: Recipe, *, place: Path = BUNDLED, stages: int | None = None) ->
     plan = stages_of(settings)
     count = stages or len(plan)
     _check_origin(recipe, plan, last=count)
-    for number in range(1, count + 1):
+    for number in range(_begun_at(recipe, count), count + 1):
         _train_stage(recipe, plan, number)
     trained = _stage(recipe, count)
+    rows = curve.update_curve(ROOT / recipe.name / curve.FILE, [_stage(recipe, one) for one in range(1, count + 1)])
     target = recipe.work / recipe.name
     measured = recipe.work / "measured.json"
     # A model that is to be trained further keeps more of its weights.
@@ -61,7 +63,7 @@ def make(recipe: Recipe, *, place: Path = BUNDLED, stages: int | None = None) ->
     model = open_model(trained)
     named = {
         "tokenize": recipe.tokenizer,  # its text was already tokenised
-        "release": str(settings["release"]) + ("" if count == len(plan) else f", stage {count} of {len(plan)}"),
+        "release": _release(settings, count, len(plan)),
     }
     shutil.rmtree(target, ignore_errors=True)
     config = model.bilm_config.model_copy(update=named)
@@ -73,7 +75,8 @@ def make(recipe: Recipe, *, place: Path = BUNDLED, stages: int | None = None) ->
         "sources": json.loads((recipe.work / "sources.json").read_text("utf-8")),
         "storage": storage,
         "stages": plan[:count],
-        "last": [_last_record(_stage(recipe, number)) for number in range(1, count + 1)],
+        "last": [curve.last_row(rows, number) for number in range(1, count + 1)],
+        "curve": curve.PICTURE if curve.draw(target / curve.PICTURE, rows) else None,
         **json.loads(measured.read_text("utf-8")),
         "config": stored.bilm_config,
         "bytes": sum(path.stat().st_size for path in target.iterdir()),
@@ -94,6 +97,11 @@ def stages_of(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _stage(recipe: Recipe, number: int) -> Path:
     """The model folder that a stage makes."""
     return recipe.work / f"stage-{number}"
+
+
+def _begun_at(recipe: Recipe, last: int) -> int:
+    """The first stage that is needed: none before the latest one whose model is there."""
+    return next((one for one in range(last, 0, -1) if _stage(recipe, one).exists()), 1)
 
 
 def _train_stage(recipe: Recipe, plan: Sequence[dict[str, Any]], number: int) -> None:
@@ -117,13 +125,37 @@ def _train_stage(recipe: Recipe, plan: Sequence[dict[str, Any]], number: int) ->
         raise SystemExit(f"{output}: interrupted; run the same command to continue")
 
 
-def _last_record(folder: Path) -> dict[str, Any]:
-    """The last line of a run's metrics; that of no run for weights that came from elsewhere."""
-    path = folder / "metrics.jsonl"
-    if not path.exists():
-        return {"tokens": 0, "epoch": 0.0, "update": 0, "elapsed": 0.0}
-    last: dict[str, Any] = json.loads(path.read_text("utf-8").splitlines()[-1])
-    return last
+def _release(settings: Mapping[str, Any], stage: int, stages: int) -> str:
+    """What a model's configuration calls its release: an unfinished one says so."""
+    return str(settings["release"]) + ("" if stage == stages else f", stage {stage} of {stages}")
+
+
+def take_bundled(recipe: Recipe, *, place: Path = BUNDLED) -> int:
+    """Take the unfinished model in the package as the stage that it says it is, so that the next stage continues it.
+
+    Returns:
+        The number of that stage.
+
+    Raises:
+        InputError: The model in the package is finished or of another release, or the stage exists already.
+    """
+    settings = tomllib.loads((ROOT / recipe.name / "settings.toml").read_text("utf-8"))
+    plan, bundled = stages_of(settings), place / recipe.name
+    release = open_model(bundled).bilm_config.release
+    number = next((one for one in range(1, len(plan)) if _release(settings, one, len(plan)) == release), None)
+    if number is None:
+        raise InputError(
+            f"{bundled}: release {release!r} is no unfinished one of this recipe; train from the first stage"
+        )
+    if _stage(recipe, number).exists():
+        raise InputError(
+            f"{_stage(recipe, number)}: exists already; remove it to take the model in the package instead"
+        )
+    shutil.copytree(bundled, _stage(recipe, number))
+    origin = {"sources": _sha256(recipe.work / "sources.json")}
+    known = {_stage(recipe, one).name: {"train": plan[one - 1], **origin} for one in range(1, number + 1)}
+    _write(recipe.work / "origin.json", json.dumps(known, indent=1))
+    return number
 
 
 def _install(recipe: Recipe, made: Path, place: Path) -> Path:
@@ -216,8 +248,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m recipes.model", description=__doc__.splitlines()[0])
     parser.add_argument("recipe", help="the folder's name, such as english-small")
     parser.add_argument("--stages", type=int, help="run only so many stages of the training; what they made is stored")
+    parser.add_argument(
+        "--from-bundled", action="store_true", help="continue the unfinished model that is in the package"
+    )
     given = parser.parse_args()
     try:
+        if given.from_bundled:
+            take_bundled(load_recipe(given.recipe))
         made = make(load_recipe(given.recipe), stages=given.stages)
     except PolysemeError as error:
         sys.stderr.write(f"error: {error}\n")

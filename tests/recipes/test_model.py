@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from chains import Chain, write
 
 import polyseme
 from polyseme.errors import InputError
-from recipes import model, sources
+from recipes import curve, model, sources
 from recipes.sources import Recipe, Source
 
 SETTINGS = """
@@ -115,3 +116,38 @@ def test_stages_continue_each_other_and_an_unfinished_model_says_so(
     assert "epochs 2, precision float32, learning_rate 0.0001" in card
     moved = np.abs(polyseme.load(second).embed([["ba", "du"]])[0] - begun).max()
     assert 0 < moved < 0.5  # the second stage begins where the first one ended
+
+
+def test_an_unfinished_model_in_the_package_is_continued_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (model, sources):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    recipe = small_recipe(tmp_path, SETTINGS + "[[stage]]\n[[stage]]\nepochs = 2\nlearning_rate = 1e-4\n")
+    place = tmp_path / "bundled"
+    first = model.make(recipe, place=place, stages=1)
+    begun = polyseme.load(first).embed([["ba", "du"]])[0]
+    learnt = curve.last_row(rows_of(tmp_path), 1)
+    assert learnt["tokens"] > 1000
+    shutil.rmtree(recipe.work / "stage-1")  # as on another machine
+    (recipe.work / "origin.json").unlink()
+    assert model.take_bundled(recipe, place=place) == 1
+    with pytest.raises(InputError, match="stage-1: exists already"):
+        model.take_bundled(recipe, place=place)
+    second = model.make(recipe, place=place)
+    moved = np.abs(polyseme.load(second).embed([["ba", "du"]])[0] - begun).max()
+    assert 0 < moved < 0.5
+    # The curve goes on where the first stage ended, and the card knows both.
+    rows = rows_of(tmp_path)
+    assert [row["stage"] for row in rows] == sorted(row["stage"] for row in rows)
+    assert curve.last_row(rows, 1) == learnt
+    card = (second / "README.md").read_text("utf-8")
+    assert f"Stage 1 of 2: {learnt['tokens']:,} tokens seen" in card
+    assert "](learning-curve.png)" in card
+    assert (second / "learning-curve.png").exists()
+    with pytest.raises(InputError, match="release '7' is no unfinished one of this recipe"):
+        model.take_bundled(recipe, place=place)
+
+
+def rows_of(root: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (root / "martian-small" / curve.FILE).read_text("utf-8").splitlines()]
