@@ -202,3 +202,20 @@ def test_refusals(run: Command, model: Path, text: Path, tmp_path: Path) -> None
     refused(run("similar", "zebra", "--index", index), "'zebra' is not in it")
     native.write(tiny_model(seed=1), tmp_path / "other")
     refused(run("nearest", index, "a [play]", "-m", tmp_path / "other"), "vectors of two models cannot be compared")
+
+
+def test_a_part_of_an_index(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
+    index, more = tmp_path / "index", tmp_path / "more.txt"
+    more.write_text("The bank lent money.\n", encoding="utf-8")
+    run("index", text, "--tokenize", "en", "-m", model, "-o", index, "--label", "old")
+    run("index", more, "--tokenize", "en", "-m", model, "-o", index, "--label", "new", "--append")
+    asked = ("nearest", index, "She works at a [bank].", "--words", "same", "--json")
+    assert [one["label"] for one in json.loads(run(*asked, "--label", "new").out)["results"]] == ["new"]
+    found = json.loads(run(*asked, "--document", text).out)["results"]
+    assert [(one["file"], one["label"]) for one in found] == [(str(text), "old")] * 2
+    only = json.loads(run("nearest", index, "A [bank]", "--only", "Play", "--only", "money", "--json").out)
+    assert sorted(one["word"] for one in only["results"]) == ["money", "play", "play"]
+    refused(
+        run(*asked, "--label", "lost"), "index: no occurrence of 'bank'; leave out --words or --label, or index more"
+    )
+    refused(run(*asked, "--group"), "one occurrence of each word, of the same word only, is one; leave out one of the")

@@ -19,7 +19,7 @@ from tiny import tiny_model
 
 from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError
-from polyseme.index import build
+from polyseme.index import folder_run
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.text.corpus import Corpus
 
@@ -42,7 +42,7 @@ class Bench:
 
     def build(self, index: Path, text: str, *, append: bool, resume: bool = False) -> None:
         """What is killed: two or three shards, saved after every sentence."""
-        build.SECONDS = 0
+        folder_run.SECONDS = 0
         corpus = Corpus([self.folder / f"{text}.txt"])
         OccurrenceIndex.build(self.embedder, corpus, index, append=append, resume=resume, shard_bytes=250)
 

@@ -495,3 +495,38 @@ class TestDictionary:
         del manifest["dictionary"]
         path.write_text(json.dumps(manifest), encoding="utf-8")
         assert OccurrenceIndex(index.path).segmentation.dictionary is None
+
+
+class TestChoice:
+    """Searches in a part of the index, beside a plain search in that part."""
+
+    @pytest.fixture
+    def index(self, embedder: Embedder, tmp_path: Path) -> OccurrenceIndex:
+        for name, lines in (("one", SENTENCES[:3]), ("two", SENTENCES[3:5])):
+            text = "".join(" ".join(tokens) + "\n" for tokens in lines)
+            (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+        place = tmp_path / "index"
+        files = Corpus([tmp_path / "one.txt", tmp_path / "two.txt"])
+        OccurrenceIndex.build(embedder, files, place, shard_bytes=SHARD, label="old")
+        return OccurrenceIndex.build(embedder, SENTENCES[:2], place, append=True, label="new")
+
+    def test_every_condition_is_kept(self, index: OccurrenceIndex, embedder: Embedder, tmp_path: Path) -> None:
+        expected = plain_search(embedder, SENTENCES[3:5])
+        two = index.nearest(QUERY, 1, k=100, document=str(tmp_path / "two.txt"))
+        assert [one.similarity for one in two] == pytest.approx([one[0] for one in expected], abs=2e-3)
+        assert {one.place.label for one in two} == {"old"}
+        new = index.nearest(QUERY, 1, k=100, label="new", words="other")
+        assert sorted(one.word for one in new) == sorted(
+            token for tokens in SENTENCES[:2] for token in tokens if token != "bank"
+        )
+        assert {one.place for one in new} == {Place(label="new")}
+        both = index.nearest(QUERY, 1, k=100, only=["PLAY", "the"], document=str(tmp_path / "one.txt"), label="old")
+        assert sorted(one.word for one in both) == ["The", "play", "the"]
+
+    def test_what_does_not_fit(self, index: OccurrenceIndex, tmp_path: Path) -> None:
+        assert index.nearest(QUERY, 1, document=str(tmp_path / "one.txt"), label="new") == []
+        assert index.nearest(QUERY, 1, document="steep") == index.nearest(QUERY, 1, label="") == []
+        assert index.nearest(QUERY, 1, words="same", only=["play"]) == []
+        assert len(index.nearest(QUERY, 1, words="same", only=["play", "BANK"])) == 5
+        with pytest.raises(InputError, match=r"only is the single word 'bank', but a list of words is expected"):
+            index.nearest(QUERY, 1, only="bank")

@@ -48,7 +48,7 @@ def change(
         list[str],
         typer.Argument(
             metavar="WORD... OLD NEW",
-            help="Words, then two texts (files or folders) or two index folders.",
+            help="Words, then two texts (files or folders) or two indexes.",
             show_default=False,
         ),
     ],
@@ -165,13 +165,13 @@ class _ForTexts:
 
 def _compared(old: str, new: str, given: _ForTexts, watcher: "Watcher", notes: list[str]) -> "Compared":
     """The two texts, or the two indexes; notes get what was replaced in the texts."""
-    from polyseme.index.manifest import MANIFEST
+    from polyseme.index.stores import is_index
     from polyseme.study.compared_indexes import ComparedIndexes
 
-    indexes = [(Path(place) / MANIFEST).is_file() for place in (old, new)]
+    indexes = [is_index(place) for place in (old, new)]
     if all(indexes):
         given.check_unused(old, new)
-        return ComparedIndexes(Path(old), Path(new))
+        return ComparedIndexes(old, new)
     if any(indexes):
         raise InputError(f"{old} and {new}: one is an index and the other is not; give two indexes, or two texts")
     from polyseme.embed.layers import parse_choice

@@ -1,6 +1,8 @@
 """``polyseme index`` and ``polyseme nearest``: the occurrences of a text as vectors on disk, and the search in them."""
 
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,11 +39,11 @@ if TYPE_CHECKING:
     from polyseme.index.occurrence import Occurrence
     from polyseme.index.occurrence_index import OccurrenceIndex
 
-NEAREST = ("word", "similarity", "sentence", "position", "file", "line", "document", "name")
+NEAREST = ("word", "similarity", "sentence", "position", "file", "line", "document", "name", "label")
 """What is printed about an occurrence."""
-IndexArgument = Annotated[
-    Path, typer.Argument(metavar="INDEX", help="A folder written by polyseme index.", show_default=False)
-]
+_WRITTEN = "What polyseme index wrote: a folder, or postgresql://..."
+IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help=_WRITTEN, show_default=False)]
+IndexOption = Annotated[str, typer.Option("--index", help=_WRITTEN, show_default=False)]
 QueryModel = Annotated[
     str | None,
     typer.Option(
@@ -60,7 +62,15 @@ WhitenFlag = Annotated[
 def index(
     text: TextArgument,
     model: ModelOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The index folder to write.", show_default=False)],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The index to write: a folder, or postgresql://USER@HOST/DATABASE?schema=NAME.",
+            show_default=False,
+        ),
+    ],
     layers: Annotated[
         str, typer.Option(help="Which vector of an occurrence: top, mean or the number of a layer.")
     ] = "top",
@@ -71,6 +81,10 @@ def index(
         list[str] | None, typer.Option("--word", help="Only occurrences of this word; may be repeated.")
     ] = None,
     sample: Annotated[float, typer.Option(help="Only this share of the occurrences.")] = 1.0,
+    label: Annotated[
+        str | None,
+        typer.Option(help="What to call this text, such as its decade; polyseme nearest --label searches it alone."),
+    ] = None,
     tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
     reader: FormatOption = "auto",
@@ -93,8 +107,10 @@ def index(
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
     from polyseme.index.occurrence_index import OccurrenceIndex
+    from polyseme.index.stores import is_address
 
-    check_outside(output, text)
+    if not is_address(output):
+        check_outside(Path(output), text)
     corpus = open_corpus(text, reader, tokenize, dictionary)
     embedder = load(model_path(model, options, vectors), precision=precision, device=device)
     follow_model(embedder.segmentation, corpus)
@@ -108,17 +124,19 @@ def index(
             compression=compression,
             words=word or None,
             sample=sample,
+            label=label,
             append=append,
             resume=resume,
             watcher=watcher,
         )
     seconds = time.monotonic() - begun
     tell_repairs(corpus)
+    occurrences, words = len(built), len(built.counts)
     if as_json:
-        size = {"occurrences": len(built), "words": len(built.counts)}
-        print_json("index", {"model": model, "output": str(output), **size, "seconds": seconds})
+        size = {"occurrences": occurrences, "words": words}
+        print_json("index", {"model": model, "output": built.name, **size, "seconds": seconds})
     else:
-        typer.echo(f"{output}: {len(built):,} occurrences of {len(built.counts):,} words, {seconds:,.1f} s", err=True)
+        typer.echo(f"{built.name}: {occurrences:,} occurrences of {words:,} words, {seconds:,.1f} s", err=True)
 
 
 MarkedSentence = Annotated[
@@ -137,15 +155,24 @@ Kwic = Annotated[
         show_default=False,
     ),
 ]
+OnlyWords = Annotated[list[str] | None, typer.Option("--only", help="Only occurrences of this word; may be repeated.")]
+InDocument = Annotated[
+    str | None, typer.Option(help="Only in this document; or file, where the text names no documents.")
+]
+WithLabel = Annotated[str | None, typer.Option(help="Only in the text that was indexed with this label.")]
+ExactFlag = Annotated[bool, typer.Option("--exact", help="Compare with every vector; slower in a large index.")]
 
 
 def nearest(
-    folder: IndexArgument,
+    index: IndexArgument,
     sentence: MarkedSentence,
     k: Annotated[int, typer.Option("-k", min=1, help="How many occurrences.")] = 10,
     words: Annotated[Words, typer.Option(help="Occurrences of any word, of the same one, or of others only.")] = "any",
     group: Annotated[bool, typer.Option("--group", help="Only the best occurrence of each word.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector; slower in a large index.")] = False,
+    only: OnlyWords = None,
+    document: InDocument = None,
+    label: WithLabel = None,
+    exact: ExactFlag = False,
     whiten: WhitenFlag = False,
     kwic: Kwic = None,
     model: QueryModel = None,
@@ -164,24 +191,36 @@ def nearest(
     from polyseme.text.marked import marked
 
     form = form_of(as_json, as_csv)
-    opened = OccurrenceIndex(folder, model=query_model(model, options, vectors))
+    opened = OccurrenceIndex(index, model=query_model(model, options, vectors))
     tokens, position = marked(sentence, opened.segmentation)
     _tell_if_cut(opened, tokens[position])
-    found = opened.nearest(tokens, position, k=k, words=words, group=group, exact=exact, whiten=whiten)
+    search = partial(opened.nearest, tokens, position, k=k, words=words, group=group)
+    found = search(only=only or None, document=document, label=label, exact=exact, whiten=whiten)
     if not found:
-        which = f"{'of another word than' if words == 'other' else 'of'} {tokens[position]!r}"
-        raise InputError(f"{folder}: no occurrence {which}; leave out --words, or index more text")
+        part = {"only": only, "document": document, "label": label}
+        raise InputError(f"{opened.name}: {_none_found(tokens[position], words, part)}")
     if form == "text":
-        _print_found(found, folder, kwic)
+        _print_found(found, opened.name, kwic)
         return
-    table = Table([Column(name) for name in NEAREST], [one.to_dict() for one in found])
-    if kwic is not None:
-        table = Table(KWIC, [kwic_row(one, kwic) for one in found])
-    facts: Row = {"index": str(folder), "sentence": [*tokens], "position": position, "whitened": whiten}
-    print_results(form, "nearest", facts, table)
+    facts: Row = {"index": opened.name, "sentence": [*tokens], "position": position, "whitened": whiten}
+    print_results(form, "nearest", facts, _as_table(found, kwic))
 
 
-def _print_found(found: "list[Occurrence]", folder: Path, kwic: int | None) -> None:
+def _as_table(found: "list[Occurrence]", kwic: int | None) -> Table:
+    if kwic is None:
+        return Table([Column(name) for name in NEAREST], [one.to_dict() for one in found])
+    return Table(KWIC, [kwic_row(one, kwic) for one in found])
+
+
+def _none_found(word: str, words: Words, part: Mapping[str, object]) -> str:
+    """What to say if nothing fits the options that were given."""
+    which = {"any": "", "same": f" of {word!r}", "other": f" of another word than {word!r}"}[words]
+    given = {"words": words != "any", **part}
+    named = " or ".join(f"--{name}" for name, value in given.items() if value)
+    return f"no occurrence{which}; leave out {named}, or index more text"
+
+
+def _print_found(found: "list[Occurrence]", name: str, kwic: int | None) -> None:
     from polyseme.text.marked import mark
 
     if kwic is None:
@@ -192,7 +231,7 @@ def _print_found(found: "list[Occurrence]", folder: Path, kwic: int | None) -> N
         typer.echo(line)
     if not any(any(one.place) for one in found):
         typer.echo(
-            f"polyseme: {folder}: does not record where its sentences came from; build it again from files to see that",
+            f"polyseme: {name}: does not record where its sentences came from; build it again from files to see that",
             err=True,
         )
 
@@ -203,4 +242,4 @@ def _tell_if_cut(index: "OccurrenceIndex", word: str) -> None:
 
     apart = None if word in index.counts else cut_apart(word, index.segmentation)
     if apart is not None:
-        typer.echo(f"polyseme: {index.path}: {apart} when the text is indexed", err=True)
+        typer.echo(f"polyseme: {index.name}: {apart} when the text is indexed", err=True)

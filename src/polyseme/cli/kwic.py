@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from polyseme.index.occurrence import Occurrence
 
 COLUMNS = tuple(
-    Column(name) for name in ("left", "word", "right", "similarity", "file", "line", "document", "name", "position")
+    Column(name)
+    for name in ("left", "word", "right", "similarity", "file", "line", "document", "name", "label", "position")
 )
 """What CSV has of an occurrence in its context."""
 

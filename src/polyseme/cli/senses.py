@@ -18,7 +18,7 @@ from polyseme.cli.arguments import (
     model_path,
     query_model,
 )
-from polyseme.cli.index import QueryModel, WhitenFlag
+from polyseme.cli.index import IndexOption, QueryModel, WhitenFlag
 from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Form, Table, form_of, print_results
 from polyseme.errors import InputError
@@ -62,7 +62,7 @@ HowManyControls = Annotated[
 @app.command()
 def induce(
     word: Annotated[str, typer.Argument(help="As it is written in the text.", show_default=False)],
-    index: Annotated[Path, typer.Option("--index", help="A folder written by polyseme index.", show_default=False)],
+    index: IndexOption,
     senses: HowManySenses = None,
     k: Annotated[int, typer.Option("-k", min=0, help="How many sentences per sense.")] = 3,
     whiten: WhitenFlag = False,
@@ -98,7 +98,7 @@ def induce(
         typer.echo("polyseme: the model has no softmax; senses are labelled by the nearest words of the text", err=True)
     if plot is not None:
         _draw(found, plot)
-    facts, table = _as_table(found, index, sentences=sentences, whitened=whiten)
+    facts, table = _as_table(found, opened.name, sentences=sentences, whitened=whiten)
     _print_induced(form, found, senses_of_controls(opened, word, controls), facts, table)
 
 
@@ -112,11 +112,11 @@ def _print_induced(
     print_results(form, "senses induce", {**facts, "controls": [one.to_dict() for one in beside]}, table)
 
 
-def _as_table(found: "Senses", index: Path, *, sentences: bool, whitened: bool) -> "tuple[dict[str, JSON], Table]":
+def _as_table(found: "Senses", index: str, *, sentences: bool, whitened: bool) -> "tuple[dict[str, JSON], Table]":
     """What JSON and CSV say about the senses of a word."""
-    facts = {"index": str(index), "whitened": whitened, **found.to_dict()}
+    facts = {"index": index, "whitened": whitened, **found.to_dict()}
     if sentences:
-        columns = ("sense", "similarity", "word", "sentence", "position", "file", "line", "document", "name")
+        columns = ("sense", "similarity", "word", "sentence", "position", "file", "line", "document", "name", "label")
         return facts, Table([Column(name) for name in columns], found.rows())
     rows = [{"sense": number, **sense.to_dict()} for number, sense in enumerate(found.senses, 1)]
     del facts["senses"]

@@ -22,7 +22,7 @@ from polyseme.cli.arguments import (
 )
 
 IndexOption = Annotated[
-    Path | None, typer.Option("--index", help="A folder written by polyseme index, for /nearest, /similar and /senses.")
+    str | None, typer.Option("--index", help="What polyseme index wrote, for /nearest, /similar and /senses.")
 ]
 TaskOption = Annotated[Path | None, typer.Option("--task", help="A trained task, for /predict.")]
 HostOption = Annotated[str, typer.Option(help="The address to listen at; others than this machine's need a token.")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def similar(
     word: Annotated[str, typer.Argument(help="As it is written in the text.", show_default=False)],
     index: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--index", help="By the average of its vectors in the contexts of an index.", show_default=False),
     ] = None,
     model: Annotated[

@@ -8,9 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from polyseme.errors import InputError
 from polyseme.files.json_file import read_record
 from polyseme.files.whole import write_json
-from polyseme.index.choices import Compression
-from polyseme.nn.kernels.packed import Precision
-from polyseme.text.choices import Tokenizer
+from polyseme.index.about import About
 
 MANIFEST = "index.json"
 DAMAGED = "the index is damaged, build it again"
@@ -36,7 +34,6 @@ PLACES, NAMES = "places.npy", "names.json"
 
 _Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]
 _Positive: TypeAlias = Annotated[int, Field(strict=True, ge=1, lt=1 << 31)]
-_Layer: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 
 
 class FileRecord(NamedTuple):
@@ -55,6 +52,8 @@ class ShardRecord(BaseModel):
     """Of its folder within that of the index."""
     occurrences: _Positive
     sentences: _Positive
+    label: str | None = None
+    """What the user called the text that it was made from."""
     files: dict[str, FileRecord]
 
     @field_validator("files")
@@ -77,26 +76,13 @@ class FinishedRun(BaseModel):
     """A digest of its settings and its text: tells whether a run would do the same."""
 
 
-class Manifest(BaseModel):
+class Manifest(About):
     """What ``index.json`` holds. Names that are not known here are passed over."""
-
-    model_config = ConfigDict(frozen=True)
 
     format: Literal["polyseme-index"] = "polyseme-index"
     version: Literal[1] = 1
-    model: str
-    """The fingerprint of the model."""
-    precision: Precision
-    layers: Literal["mean", "top"] | _Layer
-    compression: Compression
-    tokenize: Tokenizer | None
-    dictionary: list[str] | None = None
-    """The words that the tokeniser kept whole."""
-    model_path: str | tuple[str, str]
-    """Where the model was; empty if it was not opened from a file."""
-    dim: _Positive
     shards: Annotated[list[ShardRecord], Field(min_length=1)]
-    runs: list[FinishedRun] = []
+    runs: list[FinishedRun] = Field(default_factory=list)
     """The runs that made it, in their order; indexes of version 0.1 do not have them."""
     whitening: FileRecord | None = None
     """Its file, from the first query that asked for it until text is added."""

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,14 @@ from polyseme.embed.layers import LayerChoice
 from polyseme.embed.load import load
 from polyseme.embed.source import VectorSource
 from polyseme.errors import InputError
-from polyseme.index import vectors
 from polyseme.index.averages import average_directions, too_rare
 from polyseme.index.build import Builder, Selection
-from polyseme.index.choices import WORDS, Compression, Words
-from polyseme.index.manifest import read_manifest
+from polyseme.index.choices import Compression, Words
+from polyseme.index.folder_store import FolderStore
 from polyseme.index.occurrence import Occurrence, SimilarWord
-from polyseme.index.shard import Shard
-from polyseme.index.stored_whitening import open_whitening, search_whitened
+from polyseme.index.store import Choice
+from polyseme.index.stores import open_store
+from polyseme.index.vectors import unit
 from polyseme.index.whitening import Whitening
 from polyseme.models.model import ModelPath
 from polyseme.progress import Watcher, watching
@@ -62,9 +61,8 @@ class OccurrenceIndex:
         model: ModelPath | None = None,
         verify: bool = True,
     ) -> None:
-        self.path, self._model = Path(path), model
-        self._manifest = manifest = read_manifest(self.path)
-        self._shards = [Shard(self.path / one.name, one, manifest.dim, verify=verify) for one in manifest.shards]
+        self._model, self._store = model, open_store(path, verify=verify)
+        self.name, self._about = self._store.name, self._store.about
         if embedder is not None and not isinstance(embedder, VectorSource):
             raise InputError(f"embedder is {embedder!r:.60}, expected what polyseme.load gives; a path goes to model=")
         self._embedder = None if embedder is None else self._checked(embedder)
@@ -82,6 +80,7 @@ class OccurrenceIndex:
         sample: float = 1.0,
         resume: bool = False,
         append: bool = False,
+        label: str | None = None,
         shard_bytes: int = 128 << 20,
         watcher: Watcher | None = None,
     ) -> "OccurrenceIndex":
@@ -98,6 +97,7 @@ class OccurrenceIndex:
             resume: Continue an interrupted run with the same settings and text; at most a minute of its work is lost.
                 If there is none a new run begins, unless the same was finished before.
             append: Add to the index.
+            label: What to call this text, such as its decade or its author; `nearest` can search it alone.
             shard_bytes: Memory for vectors before they are stored.
             watcher: Is told how the work goes; by default a bar in a notebook.
 
@@ -109,45 +109,51 @@ class OccurrenceIndex:
         builder = Builder(
             embedder,
             corpus if isinstance(corpus, Corpus) else HeldSentences(corpus),
-            Path(path),
+            path,
             layers=layers,
             compression=compression,
             selection=Selection.of(words, sample),
             shard_bytes=shard_bytes,
+            label=label,
         )
         with watching(watcher) as told:
             builder.run(told, resume=resume, append=append)
         return cls(path, embedder, verify=False)
 
     def __repr__(self) -> str:
-        manifest = self._manifest
-        size = f"{len(self):,} occurrences, {len(self._shards)} shard{'s' * (len(self._shards) > 1)}"
-        made = f"layers={manifest.layers!r}, model={manifest.model_path or manifest.model!r}"
-        return f"OccurrenceIndex({str(self.path)!r}: {size}, {made})"
+        about = self._about
+        made = f"layers={about.layers!r}, model={about.model_path or about.model!r}"
+        return f"OccurrenceIndex({self.name!r}: {len(self):,} occurrences, {self._store.parts}, {made})"
 
     def __len__(self) -> int:
-        return sum(shard.count for shard in self._shards)
+        return len(self._store)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the index."""
+        if not isinstance(self._store, FolderStore):
+            raise InputError(f"{self.name}: is in a database and not in a folder; it has a name and no path")
+        return self._store.folder
 
     @property
     def made_with(self) -> dict[str, str | int]:
         """What the vectors depend on: those of two indexes can be compared if this is the same."""
-        manifest = self._manifest
-        return {"model": manifest.model, "layers": manifest.layers, "precision": manifest.precision}
+        return {"model": self._about.model, "layers": self._about.layers, "precision": self._about.precision}
 
     @cached_property
     def segmentation(self) -> Segmentation:
         """How the text was tokenised; queries are tokenised in the same way."""
-        words = self._manifest.dictionary
-        return Segmentation(self._manifest.tokenize, None if words is None else Dictionary(words))
+        words = self._about.dictionary
+        return Segmentation(self._about.tokenize, None if words is None else Dictionary(words))
 
     @property
     def embedder(self) -> VectorSource:
         """What turns queries into vectors."""
         if self._embedder is None:
-            model = self._model or self._manifest.model_path
+            model = self._model or self._about.model_path
             if not model:
-                raise InputError(f"{self.path}: does not say where its model is; name it with -m, or as model=...")
-            self._embedder = self._checked(load(model, precision=self._manifest.precision))
+                raise InputError(f"{self.name}: does not say where its model is; name it with -m, or as model=...")
+            self._embedder = self._checked(load(model, precision=self._about.precision))
         return self._embedder
 
     @cached_property
@@ -157,7 +163,7 @@ class OccurrenceIndex:
         Fitted on the occurrences of the index (at most 200,000) when it is first asked for, and stored with them; anew
         after text was added.
         """
-        return open_whitening(self.path, self._manifest, self._shards)
+        return self._store.whitening()
 
     def nearest(
         self,
@@ -167,6 +173,9 @@ class OccurrenceIndex:
         k: int = 10,
         words: Words = "any",
         group: bool = False,
+        only: Collection[str] | None = None,
+        document: str | None = None,
+        label: str | None = None,
         exact: bool = False,
         whiten: bool = False,
     ) -> list[Occurrence]:
@@ -178,30 +187,44 @@ class OccurrenceIndex:
             k: How many.
             words: Of any word, of the same or of others.
             group: Only the best occurrence of each word.
+            only: Of these words, in any letter case.
+            document: In this document; or in this file, where its source names no document.
+            label: In the text that was indexed with this label.
             exact: Compare with every vector, also if they are in clusters.
             whiten: Compare by `whitening`; of each shard the thousand that are nearest without, unless ``exact``.
         """
-        if k < 1:
-            raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
         sentence, position = tokens_and_position(sentence, position, self.segmentation)
         if group and words == "same":
             raise InputError("one occurrence of each word, of the same word only, is one; leave out one of the two")
-        if words not in WORDS:
-            raise InputError(f"words is {words!r}, expected one of {', '.join(WORDS)}")
-        query = self.vector(sentence, position)
-        chosen = [shard.places(sentence[position]) for shard in self._shards] if words != "any" else None
-        wanted = k
+        choice = Choice.of(sentence[position], words, only, document, label)
+        return self._nearest_of(sentence, position, choice, k=k, group=group, exact=exact, whiten=whiten)
+
+    def _nearest_of(
+        self,
+        sentence: Sequence[str],
+        position: int,
+        choice: Choice,
+        *,
+        k: int,
+        group: bool,
+        exact: bool,
+        whiten: bool,
+    ) -> list[Occurrence]:
+        """The occurrences of a choice that are most like a word in a sentence; see `nearest`."""
+        if k < 1:
+            raise InputError(f"k is {k}, expected how many occurrences to give, at least 1")
+        query, wanted, whitening = self.vector(sentence, position), k, self.whitening if whiten else None
         while True:
-            found = self._search(query, wanted, chosen, words, exact=exact, whiten=whiten)
-            result = list(islice(self._read(found, group=group), k))
-            if len(result) == k or len(found) < wanted:
-                return result
+            near, numbers = self._store.search(query, wanted, choice, exact=exact, whitening=whitening)
+            kept = (self._first_of_each_word(numbers) if group else np.arange(len(numbers)))[:k]
+            if len(kept) == k or len(numbers) < wanted:
+                return self._store.read(numbers[kept], near[kept])
             wanted *= 4  # several occurrences were of one word
 
     def vector(self, sentence: Sequence[str], position: int) -> Vectors:
         """The unit vector (D,) of a word in a sentence, made as those of the index were."""
-        (rows,) = self.embedder.embed([sentence], layers=self._manifest.layers)
-        return vectors.unit(rows[position])
+        (rows,) = self.embedder.embed([sentence], layers=self._about.layers)
+        return unit(rows[position])
 
     def occurrences(self, word: str, *, most: int | None = None) -> tuple[list[Occurrence], Vectors]:
         """The occurrences of a word in any letter case, and their unit vectors (n, D).
@@ -210,33 +233,21 @@ class OccurrenceIndex:
             word: As it is written in the text, or in another letter case.
             most: At most this many, spread evenly over the text.
         """
-        places = [shard.places(word) for shard in self._shards]
-        total = sum(map(len, places))
-        if not total:
+        numbers = self._store.numbers(word)
+        if not (total := len(numbers)):
             why = cut_apart(word, self.segmentation) or "it is not in the text, or was not chosen"
-            raise InputError(f"{self.path}: no occurrence of {word!r}; {why}")
-        keep = np.unique(np.linspace(0, total - 1, min(most or total, total)).astype(np.int64))
-        result, rows, start = [], [], 0
-        for shard, numbers in zip(self._shards, places, strict=True):
-            some = numbers[keep[(keep >= start) & (keep < start + len(numbers))] - start]
-            start += len(numbers)
-            if len(some):
-                rows.append(shard.vectors(some))
-                result += [_occurrence(shard, int(number), 1.0) for number in some]
-        return result, np.concatenate(rows)
+            raise InputError(f"{self.name}: no occurrence of {word!r}; {why}")
+        some = numbers[np.unique(np.linspace(0, total - 1, min(most or total, total)).astype(np.int64))]
+        return self._store.read(some, np.ones(len(some), np.float32)), self._store.vectors(some)
 
     @cached_property
     def counts(self) -> Counter[str]:
         """How often each word is in the index."""
-        total: Counter[str] = Counter()
-        for shard in self._shards:
-            total.update(shard.counts)
-        return total
+        return self._store.counts()
 
     def word_sums(self) -> Iterator[tuple[str, int, Vectors]]:
-        """Each word of each shard with the number of its occurrences and the sum (D,) of their unit vectors."""
-        for shard in self._shards:
-            yield from zip(shard.words, shard.counts.values(), shard.sums(), strict=True)
+        """Words with a number of occurrences and the sum (D,) of their unit vectors; a word may come several times."""
+        return self._store.word_sums()
 
     def similar(self, word: str, *, k: int = 10, least: int = 5) -> list[SimilarWord]:
         """The words whose average vector is most like a word's, over all their occurrences.
@@ -251,8 +262,8 @@ class OccurrenceIndex:
         if k < 1:
             raise InputError(f"k is {k}, expected how many words to give, at least 1")
         if self.counts[word] < max(1, least):
-            raise InputError(f"{self.path}: {word!r} {too_rare(self.counts, word, least, self.segmentation)}")
-        words, rows = average_directions(self.counts, self.word_sums(), self._manifest.dim, least)
+            raise InputError(f"{self.name}: {word!r} {too_rare(self.counts, word, least, self.segmentation)}")
+        words, rows = average_directions(self.counts, self.word_sums(), self._about.dim, least)
         place = words[word]
         similarity = rows @ rows[place]
         similarity[place] = -np.inf
@@ -260,39 +271,19 @@ class OccurrenceIndex:
         best = np.argsort(-similarity, kind="stable")[: min(k, len(names) - 1)]
         return [SimilarWord(names[i], float(similarity[i]), self.counts[names[i]]) for i in best]
 
-    def _search(
-        self, query: Vectors, k: int, chosen: list[Numbers] | None, words: Words, *, exact: bool, whiten: bool
-    ) -> list[tuple[float, int, int]]:
-        search = partial(search_whitened, whitening=self.whitening) if whiten else Shard.search
-        parts = []
-        for number, shard in enumerate(self._shards):
-            named = chosen[number] if chosen is not None else None
-            only, but = (named, None) if words == "same" else (None, named)
-            parts.append(search(shard, query, k, only=only, but=but, exact=exact))
-        return vectors.merge(parts, k)
-
-    def _read(self, found: list[tuple[float, int, int]], *, group: bool) -> Iterator[Occurrence]:
-        seen: set[str] = set()
-        for similarity, number, occurrence in found:
-            shard = self._shards[number]
-            if group:  # most may be of words that were found before: their sentences are not read
-                word = shard.word(occurrence)
-                if word in seen:
-                    continue
-                seen.add(word)
-            yield _occurrence(shard, occurrence, similarity)
+    def _first_of_each_word(self, numbers: Numbers) -> Numbers:
+        """Which of some occurrences, by their place among them, are the first of their word."""
+        first: dict[str, int] = {}
+        for place, word in enumerate(self._store.words(numbers)):
+            first.setdefault(word, place)
+        return np.array(list(first.values()), dtype=np.int64)
 
     def _checked(self, embedder: VectorSource) -> VectorSource:
-        manifest, fingerprint = self._manifest, embedder.fingerprint()
-        if fingerprint != manifest.model:
+        about, fingerprint = self._about, embedder.fingerprint()
+        if fingerprint != about.model:
             raise InputError(
-                f"{self.path}: was built with model {manifest.model} ({manifest.model_path or 'of unknown place'}), "
+                f"{self.name}: was built with model {about.model} ({about.model_path or 'of unknown place'}), "
                 f"this one is {fingerprint}; vectors of two models cannot be compared, query it with the model it was "
                 "built with"
             )
         return embedder
-
-
-def _occurrence(shard: Shard, number: int, similarity: float) -> Occurrence:
-    tokens, position = shard.sentence(number)
-    return Occurrence(tokens[position], similarity, tokens, position, shard.place(number))

@@ -26,11 +26,18 @@ class Place(NamedTuple):
     document: str | None = None
     name: str | None = None
     """What the source calls the sentence."""
+    label: str | None = None
+    """What the user called the text when it was indexed."""
 
     @classmethod
-    def of(cls, sentence: Sentence) -> "Place":
+    def of(cls, sentence: Sentence, label: str | None = None) -> "Place":
         """The place of a sentence as it was read."""
-        return cls(sentence.file, sentence.line, sentence.document, sentence.name)
+        return cls(sentence.file, sentence.line, sentence.document, sentence.name, label)
+
+    @property
+    def source(self) -> str | None:
+        """The document, or the file if the source names no document."""
+        return self.file if self.document is None else self.document
 
     def __str__(self) -> str:
         where = self.file or ""
@@ -41,7 +48,7 @@ class Place(NamedTuple):
 
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it."""
-        return {"file": self.file, "line": self.line, "document": self.document, "name": self.name}
+        return self._asdict()
 
 
 class PlaceTable:
@@ -84,8 +91,8 @@ def places_fit(rows: NDArray[np.int32], names: list[str]) -> bool:
     return bool(rows.min(initial=0) >= UNKNOWN and (rows[:, _TEXTS].max(initial=UNKNOWN) < len(names)))
 
 
-def place_at(row: NDArray[np.int32], names: list[str]) -> Place:
-    """The place that a row (4,) names."""
+def place_at(row: NDArray[np.int32], names: list[str], label: str | None) -> Place:
+    """The place that a row (4,) names, in a text with this label."""
     file, line, document, name = (int(value) for value in row)
     texts = [None if number == UNKNOWN else names[number] for number in (file, document, name)]
-    return Place(texts[0], None if line == UNKNOWN else line, texts[1], texts[2])
+    return Place(texts[0], None if line == UNKNOWN else line, texts[1], texts[2], label)

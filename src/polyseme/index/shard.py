@@ -28,7 +28,7 @@ from polyseme.index.manifest import (
     WORDS,
     ShardRecord,
 )
-from polyseme.index.places import Place, place_at, places_fit
+from polyseme.index.places import UNKNOWN, Place, place_at, places_fit
 from polyseme.index.vectors import FaissIndex
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -57,7 +57,7 @@ class Shard:
             if verify and crc32(path) != known.crc32:
                 raise FormatError(f"{path}: its bytes have changed since it was written; {DAMAGED}")
         self._folder, self._record, self._dim = folder, record, dim
-        self.count = record.occurrences
+        self.count, self.label = record.occurrences, record.label
 
     @cached_property
     def words(self) -> list[str]:
@@ -111,9 +111,17 @@ class Shard:
     def place(self, occurrence: int) -> Place:
         """Where the sentence of an occurrence came from; nothing is known of it in an older index."""
         if PLACES not in self._record.files:
-            return Place()
+            return Place(label=self.label)
         rows, names = self._places
-        return place_at(rows[int(self._occurrences[occurrence, 0])], names)
+        return place_at(rows[int(self._occurrences[occurrence, 0])], names, self.label)
+
+    def of_document(self, name: str) -> Numbers:
+        """The numbers of the occurrences in a document; or in a file, where its source names no document."""
+        if PLACES not in self._record.files or name not in self._places[1]:
+            return np.zeros(0, np.int64)
+        rows, number = self._places[0], self._places[1].index(name)
+        there = np.where(rows[:, 2] == UNKNOWN, rows[:, 0], rows[:, 2]) == number  # (S,)
+        return np.flatnonzero(there[self._occurrences[:, 0]])
 
     def vectors(self, numbers: Numbers) -> Vectors:
         """The unit vectors (n, D) of some occurrences, as they are stored."""

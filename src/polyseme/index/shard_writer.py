@@ -72,8 +72,8 @@ class ShardWriter:
             self._occurrences.append((number, position, word))
         self._vectors.append(vectors.unit(rows).astype(np.float16))
 
-    def write(self, folder: Path, compression: Compression) -> ShardRecord:
-        """Write everything into a new folder, whole and flushed, and give its record."""
+    def write(self, folder: Path, compression: Compression, label: str | None = None) -> ShardRecord:
+        """Write everything into a new folder, whole and flushed, and give its record, with the label of the text."""
         with whole_folder(folder) as temporary:
             matrix, occurrences = np.concatenate(self._vectors), np.array(self._occurrences, dtype=np.int32)
             vectors.write(vectors.build(matrix, compression), temporary / VECTORS)
@@ -88,7 +88,8 @@ class ShardWriter:
             np.add.at(sums, occurrences[:, 2], matrix)
             np.save(temporary / SUMS, sums)
             files = {path.name: FileRecord(path.stat().st_size, crc32(path)) for path in sorted(temporary.iterdir())}
-        return ShardRecord(name=folder.name, occurrences=len(occurrences), sentences=len(self._sentences), files=files)
+        sizes = {"occurrences": len(occurrences), "sentences": len(self._sentences)}
+        return ShardRecord(name=folder.name, **sizes, label=label, files=files)
 
     def save(self, path: Path) -> None:
         """Write what was gathered so far as one file, whole and flushed, for `restore`."""

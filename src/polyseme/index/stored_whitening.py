@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from polyseme.files.lock import locked
 from polyseme.files.whole import reason, whole_file
 from polyseme.index.manifest import DAMAGED, WHITENING, FileRecord, Manifest, read_manifest, write_manifest
 from polyseme.index.shard import Shard
+from polyseme.index.store import Store
 from polyseme.index.whitening import SpreadWithinWords, Whitening
 
 MOST = 200_000
@@ -23,13 +24,13 @@ _PER_RESULT = 10  # candidates for each occurrence that is asked for
 _ROWS = 1 << 13  # vectors in memory at a time
 
 
-def open_whitening(folder: Path, manifest: Manifest, shards: Sequence[Shard]) -> Whitening:
+def open_whitening(folder: Path, manifest: Manifest, store: Store) -> Whitening:
     """The whitening of an index: as it is stored, or fitted now and stored, if the folder can be written.
 
     Args:
         folder: The index.
         manifest: As it was read when the index was opened.
-        shards: All of them.
+        store: The same index, open.
 
     Raises:
         InputError: No word occurs twice in the index.
@@ -37,32 +38,24 @@ def open_whitening(folder: Path, manifest: Manifest, shards: Sequence[Shard]) ->
     """
     if manifest.whitening is not None:
         return _read(folder / WHITENING, manifest.whitening, manifest.dim)
-    fitted = fit(folder, shards, manifest.dim)
+    fitted = fit(store)
     # A folder that cannot be written, or that another process writes to, keeps none: it is fitted again next time.
     with contextlib.suppress(OutputError, OSError):
         _store(folder, manifest, fitted)
     return fitted
 
 
-def fit(folder: Path, shards: Sequence[Shard], dim: int) -> Whitening:
+def fit(store: Store) -> Whitening:
     """A whitening by the spread within the words of an index, each as it is written."""
-    total = sum(shard.count for shard in shards)
-    chosen = np.unique(np.linspace(0, total - 1, min(MOST, total)).astype(np.int64))
-    words: dict[str, int] = {}
-    for shard in shards:
-        for word in shard.words:
-            words.setdefault(word, len(words))
-    spread, start = SpreadWithinWords(len(words), dim), 0
-    for shard in shards:
-        numbers = chosen[(chosen >= start) & (chosen < start + shard.count)] - start
-        names = np.array([words[word] for word in shard.words])
-        for some in _blocks(numbers):
-            spread.add(shard.vectors(some), names[shard.word_numbers(some)])
-        start += shard.count
+    chosen = np.unique(np.linspace(0, len(store) - 1, min(MOST, len(store))).astype(np.int64))
+    words = {word: number for number, word in enumerate(store.counts())}
+    spread = SpreadWithinWords(len(words), store.about.dim)
+    for some in _blocks(chosen):
+        spread.add(store.vectors(some), np.array([words[word] for word in store.words(some)]))
     try:
         return spread.whitening()
     except InputError as error:
-        raise InputError(f"{folder}: {error}") from None
+        raise InputError(f"{store.name}: {error}") from None
 
 
 def search_whitened(
@@ -92,13 +85,32 @@ def search_whitened(
         every = np.arange(shard.count) if only is None else only
         numbers = every if but is None else np.setdiff1d(every, but)
     else:
-        wanted = max(_CANDIDATES, _PER_RESULT * k)
-        _, numbers = shard.search(query, wanted, only=only, but=but, exact=False)
+        _, numbers = shard.search(query, candidates(k), only=only, but=but, exact=False)
+    return rank_whitened(query, numbers, shard.vectors, whitening, k)
+
+
+def rank_whitened(
+    query: Vectors, numbers: Numbers, vectors: Callable[[Numbers], Vectors], whitening: Whitening, k: int
+) -> tuple[Vectors, Numbers]:
+    """The occurrences among some that are nearest to a unit vector (D,) after whitening, and their similarities.
+
+    Args:
+        query: (D,) not whitened.
+        numbers: Of the occurrences to compare.
+        vectors: Gives the unit vectors (n, D) of some of them, not whitened.
+        whitening: The one of the index.
+        k: How many.
+    """
     asked = whitening(query)
-    similarities = [whitening(shard.vectors(some)) @ asked for some in _blocks(numbers)]
+    similarities = [whitening(vectors(some)) @ asked for some in _blocks(numbers)]
     cosines = np.concatenate([np.zeros(0, np.float32), *similarities])
     best = np.argsort(-cosines, kind="stable")[:k]
     return cosines[best], numbers[best]
+
+
+def candidates(k: int) -> int:
+    """How many occurrences are compared by whitening to find k."""
+    return max(_CANDIDATES, _PER_RESULT * k)
 
 
 def _blocks(numbers: Numbers) -> list[Numbers]:

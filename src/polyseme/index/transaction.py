@@ -118,6 +118,10 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the lock; what is stored stays."""
         self._work.close()
 
     @property
@@ -131,17 +135,18 @@ class Transaction:
             return ShardWriter(dim)
         return ShardWriter.restore(self.path / self.stored.pending, dim, advice=self._begin_again)
 
-    def store(self, writer: ShardWriter, compression: Compression, *, sentences: int) -> None:
+    def store(self, writer: ShardWriter, compression: Compression, *, sentences: int, label: str | None = None) -> None:
         """Write a shard.
 
         Args:
             writer: What it holds.
             compression: How its vectors are stored.
             sentences: How many sentences of the text are done with it.
+            label: What the user calls the text.
         """
         name = f"shard-{self.stored.first + len(self.stored.shards):05d}"
         try:
-            record = writer.write(self._new / name, compression)
+            record = writer.write(self._new / name, compression, label)
             self._replace(sentences=sentences, shards=[*self.stored.shards, record], pending=None)
         except (OSError, RuntimeError) as error:  # faiss raises RuntimeError if a disk is full
             raise self._not_written(error) from error

@@ -147,14 +147,13 @@ def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(length > 0, length, 1), dtype=np.float32)
 
 
-def merge(parts: Iterable[tuple[Vectors, Numbers]], k: int) -> list[tuple[float, int, int]]:
-    """The k best of what several shards found: similarity, shard, number."""
-    found = [
-        (float(similarity), shard, int(number))
-        for shard, (similarities, numbers) in enumerate(parts)
-        for similarity, number in zip(similarities, numbers, strict=True)
-    ]
-    return sorted(found, key=lambda one: (-one[0], one[1:]))[:k]
+def merge(parts: Iterable[tuple[Vectors, Numbers]], k: int) -> tuple[Vectors, Numbers]:
+    """The k best of what several searches found, best first; of equal ones, those that come first in the text."""
+    similarities, numbers = np.zeros(0, np.float32), np.zeros(0, np.int64)
+    for some, found in parts:
+        similarities, numbers = np.concatenate([similarities, some]), np.concatenate([numbers, found])
+    best = np.lexsort((numbers, -similarities))[:k]
+    return similarities[best], numbers[best]
 
 
 def _selector(index: FaissIndex, k: int, only: Numbers | None, but: Numbers | None) -> tuple[FaissIndex | None, int]:

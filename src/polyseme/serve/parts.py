@@ -107,14 +107,14 @@ def _beside(source: VectorSource, precision: Precision) -> Embedder | None:
     return Embedder(source.model, precision=precision, cache_mib=64) if isinstance(source, Embedder) else None
 
 
-def _index(path: Path, source: VectorSource, model: Embedder | None) -> OccurrenceIndex:
+def _index(path: str | Path, source: VectorSource, model: Embedder | None) -> OccurrenceIndex:
     """The index, asked with the precision that it was built with."""
     index = OccurrenceIndex(path)
     built = index.made_with
     if built["model"] != source.fingerprint():
         raise InputError(
-            f"{path}: was built with model {built['model']}, but {source.name} is {source.fingerprint()}; serve the "
-            "model that the index was built with"
+            f"{index.name}: was built with model {built['model']}, but {source.name} is {source.fingerprint()}; serve "
+            "the model that the index was built with"
         )
     precision = next((known for known in PRECISIONS if known == built["precision"]), source.precision)
     if model is not None:

@@ -136,6 +136,8 @@ class NearestRequest(SubstitutesRequest):
 
     words: Words = "any"
     group: bool = Field(default=False, description="Only the best occurrence of each word.")
+    document: str | None = Field(default=None, description="Only in this document, or file where none is named.")
+    label: str | None = Field(default=None, description="Only in the text that was indexed with this label.")
     exact: bool = Field(default=False, description="Compare with every vector.")
     whiten: bool = False
 

@@ -144,5 +144,5 @@ class Service:
             _LOG.error("%s", error)
         index = self.parts.index if self.parts else None
         if index is not None:  # where its files are is not for clients
-            refusal.message = refusal.message.replace(f"{index.path}: ", "")
+            refusal.message = refusal.message.replace(f"{index.name}: ", "")
         return refusal

@@ -20,7 +20,7 @@ class Settings(BaseModel):
 
     model: str | tuple[Path | str, Path | str]
     name: str | None = None
-    index: Path | None = None
+    index: str | Path | None = None
     task: Path | None = None
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)

@@ -59,6 +59,8 @@ def nearest(parts: Parts, asked: NearestRequest) -> Record:
         k=asked.k,
         words=asked.words,
         group=asked.group,
+        document=asked.document,
+        label=asked.label,
         exact=asked.exact,
         whiten=asked.whiten,
     )

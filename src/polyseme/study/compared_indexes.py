@@ -13,16 +13,17 @@ class ComparedIndexes(Compared):
     """Two indexes, compared over all occurrences that are in them.
 
     Args:
-        old: The folder of an index.
-        new: The folder of another, built with the same model and layers.
+        old: An index: a folder, or the address of a database.
+        new: Another, built with the same model and layers.
     """
 
-    def __init__(self, old: Path, new: Path) -> None:
+    def __init__(self, old: str | Path, new: str | Path) -> None:
         self._indexes = OccurrenceIndex(old), OccurrenceIndex(new)
         for name, value in self._indexes[0].made_with.items():
             if value != (other := self._indexes[1].made_with[name]):
+                one, two = (index.name for index in self._indexes)
                 raise InputError(
-                    f"{old} was built with {name} {value!r}, {new} with {other!r}; their vectors cannot be compared, "
+                    f"{one} was built with {name} {value!r}, {two} with {other!r}; their vectors cannot be compared, "
                     "build both alike"
                 )
         self.segmentation = self._indexes[0].segmentation

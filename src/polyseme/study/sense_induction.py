@@ -123,7 +123,7 @@ def induce_senses(
     if len(points) < least:
         what = "are needed to tell senses apart" if senses is None else "are needed for as many senses"
         raise InputError(
-            f"{index.path}: {word!r} occurs only {len(points)} times in it, at least {least} {what}; index more text"
+            f"{index.name}: {word!r} occurs only {len(points)} times in it, at least {least} {what}; index more text"
         )
     points = index.whitening(points) if whiten else points
     assigned, silhouette, by_chance = cluster(points, senses)

@@ -67,7 +67,9 @@ def test_callers_at_once_get_what_each_gets_alone() -> None:
 def test_two_embedders_at_once() -> None:
     sentences = [["the", "river", "bank"] * length for length in range(1, 12)]
     expected = Embedder(tiny_model()).embed(sentences)
-    embedders = [Embedder(tiny_model()) for _ in range(4)]  # made one by one: torch has one random state for all threads
+    embedders = [
+        Embedder(tiny_model()) for _ in range(4)
+    ]  # made one by one: torch has one random state for all threads
     with ThreadPoolExecutor(2) as callers:
         for found in callers.map(lambda embedder: embedder.embed(sentences), embedders):
             assert all((ours == wanted).all() for ours, wanted in zip(found, expected, strict=True))
