@@ -198,12 +198,11 @@ def nearest(
     found = search(only=only or None, document=document, label=label, exact=exact, whiten=whiten)
     if not found:
         part = {"only": only, "document": document, "label": label}
-        raise InputError(f"{opened.name}: {_none_found(tokens[position], words, part)}")
+        raise _none_found(opened, tokens[position], words, part)
     if form == "text":
-        _print_found(found, opened.name, kwic)
-        return
+        return _print_found(found, opened.name, kwic)
     facts: Row = {"index": opened.name, "sentence": [*tokens], "position": position, "whitened": whiten}
-    print_results(form, "nearest", facts, _as_table(found, kwic))
+    return print_results(form, "nearest", facts, _as_table(found, kwic))
 
 
 def _as_table(found: "list[Occurrence]", kwic: int | None) -> Table:
@@ -212,12 +211,12 @@ def _as_table(found: "list[Occurrence]", kwic: int | None) -> Table:
     return Table(KWIC, [kwic_row(one, kwic) for one in found])
 
 
-def _none_found(word: str, words: Words, part: Mapping[str, object]) -> str:
-    """What to say if nothing fits the options that were given."""
+def _none_found(index: "OccurrenceIndex", word: str, words: Words, part: Mapping[str, object]) -> InputError:
+    """What to raise if nothing fits the options that were given."""
     which = {"any": "", "same": f" of {word!r}", "other": f" of another word than {word!r}"}[words]
     given = {"words": words != "any", **part}
     named = " or ".join(f"--{name}" for name, value in given.items() if value)
-    return f"no occurrence{which}; leave out {named}, or index more text"
+    return InputError(f"{index.name}: no occurrence{which}; leave out {named}, or index more text")
 
 
 def _print_found(found: "list[Occurrence]", name: str, kwic: int | None) -> None:
