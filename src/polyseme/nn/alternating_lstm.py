@@ -14,7 +14,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.backend import autocast_precision, backend_for
 from polyseme.nn.first_derivative import Ctx, once_differentiable
+from polyseme.nn.kernels.recurrent import Lane, recurrent_layer
 from polyseme.nn.packing import Packing
 
 GATES = 5
@@ -51,9 +53,7 @@ class AlternatingLstm(nn.Module):
         """Packed inputs (N, I) to the outputs of the top layer (N, H)."""
         for number, layer in enumerate(self.layers):
             mask = self._mask(packed, len(packing.lengths))
-            given = packed[packing.reverse] if number % 2 else packed
-            packed = layer(given, packing.batch_sizes, mask)
-            packed = packed[packing.reverse] if number % 2 else packed
+            packed = layer(packed, packing.batch_sizes, mask, places=packing.reverse if number % 2 else None)
         return packed
 
     def _mask(self, like: Tensor, sequences: int) -> Tensor | None:
@@ -85,8 +85,28 @@ class HighwayLstm(nn.Module):
                 nn.init.orthogonal_(block)
         nn.init.ones_(self.bias.detach()[2 * hidden_dim : 3 * hidden_dim])  # remember at first
 
-    def forward(self, inputs: Tensor, batch_sizes: Sequence[int], mask: Tensor | None = None) -> Tensor:
-        """Packed inputs (N, I), and a mask (B, H) in packed rank, to outputs (N, H)."""
+    def forward(
+        self,
+        inputs: Tensor,
+        batch_sizes: Sequence[int],
+        mask: Tensor | None = None,
+        *,
+        places: Tensor | None = None,
+    ) -> Tensor:
+        """Packed inputs to outputs: (N, I) to (N, H).
+
+        Args:
+            inputs: (N, I)
+            batch_sizes: The rows of each step.
+            mask: (B, H) in packed rank; what outputs are multiplied by.
+            places: (N,) the row that is read at each packed place, for the other direction; its own inverse.
+        """
+        precision = autocast_precision(inputs.device.type)
+        weights = (self.weight_ih, self.weight_hh, self.bias)
+        if inputs.device.type == "cpu" and backend_for(weights, precision, gradients=True) == "kernels":
+            return recurrent_layer(inputs, [Lane(*weights, places, mask)], batch_sizes, precision)[0]
+        if places is not None:
+            return self(inputs[places], batch_sizes, mask)[places]  # type: ignore[no-any-return]
         with torch.autocast(inputs.device.type, enabled=False):
             products = inputs.to(self.weight_ih.dtype) @ self.weight_ih.t()  # (N, 6H), for all steps at once
             gates, carried = products.split([GATES * self.hidden_dim, self.hidden_dim], dim=1)

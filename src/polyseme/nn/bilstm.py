@@ -2,15 +2,19 @@
 
 Without projection, peephole or clipping: the numbers and the parameter names of ``torch.nn.LSTM(bidirectional=True)``.
 A language model cannot be made of it, since from the second layer on a state has seen both sides of its token; the
-encoder of a translator and the encoders of tasks are.
+encoder of a translator and the encoders of tasks are. The compiled kernels compute it where they can serve, else torch.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyseme.nn.backend import autocast_precision, backend_for
+from polyseme.nn.kernels.packed import Precision
+from polyseme.nn.kernels.recurrent import Lane, recurrent_layer
 from polyseme.nn.packing import Packing
 
 DIRECTIONS = ("", "_reverse")
@@ -75,14 +79,13 @@ class BiLstm(nn.Module):
 
     def run(self, packed: Tensor, packing: Packing) -> tuple[list[Tensor], list[FinalState]]:
         """As `forward`, with the final state of each layer."""
-        sizes = torch.tensor(packing.batch_sizes)  # torch wants them on the CPU
         outputs: list[Tensor] = []
         finals: list[FinalState] = []
         below = packed
         for number in range(self.layers):
             if number and self.dropout:
                 below = functional.dropout(below, self.dropout, self.training)
-            below, final = self._layer(number, below, sizes, packing)
+            below, final = self._layer(number, below, packing)
             outputs.append(below)
             finals.append(final)
         return outputs, finals
@@ -107,19 +110,41 @@ class BiLstm(nn.Module):
         top = self(inputs[mask][packing.flat_of_packed], packing)[-1]  # (N, 2H)
         return padded.masked_scatter(mask.unsqueeze(-1), top[packing.packed_of_flat].to(dtype))
 
-    def _layer(self, number: int, packed: Tensor, batch_sizes: Tensor, packing: Packing) -> tuple[Tensor, FinalState]:
+    def _layer(self, number: int, packed: Tensor, packing: Packing) -> tuple[Tensor, FinalState]:
         """Both directions of one layer: (N, 2H) and the final state."""
+        weights = [self.get_parameter(name) for name in layer_names(number)]
+        precision = autocast_precision(packed.device.type)
+        if packed.device.type == "cpu" and backend_for(weights, precision, gradients=True) == "kernels":
+            return _in_kernels(packed, weights, packing, precision)
         start = packed.new_zeros(2, len(packing.lengths), self.hidden_dim)
-        weights = tuple(self.get_parameter(name) for name in layer_names(number))
-        output, hidden, cell = torch.lstm(
-            packed, batch_sizes, (start, start), weights, True, 1, 0.0, self.training, True
-        )
+        sizes = torch.tensor(packing.batch_sizes)  # torch wants them on the CPU
+        output, hidden, cell = torch.lstm(packed, sizes, (start, start), weights, True, 1, 0.0, self.training, True)
         # (2, B, H) in packed rank order to (B, 2H) in the caller's.
         return output, FinalState(*(torch.cat([part[0], part[1]], dim=1)[packing.rank] for part in (hidden, cell)))
 
     def extra_repr(self) -> str:
         """Show the sizes when printed."""
         return f"{self.input_dim}, {self.hidden_dim}, layers={self.layers}, dropout={self.dropout}"
+
+
+def _in_kernels(
+    packed: Tensor, weights: Sequence[Tensor], packing: Packing, precision: Precision
+) -> tuple[Tensor, FinalState]:
+    """One layer in the kernels; see `BiLstm`."""
+    ahead, back = weights[:4], weights[4:]
+    both = [
+        Lane(ahead[0], ahead[1], ahead[2] + ahead[3]),
+        Lane(back[0], back[1], back[2] + back[3], places=packing.reverse),
+    ]
+    output, cells = recurrent_layer(packed, both, packing.batch_sizes, precision)
+    # The forward direction ends at the last token of each sentence, the backward one at the first.
+    lengths = torch.tensor(packing.lengths)
+    ends = lengths.cumsum(0)
+    forward, backward = output.chunk(2, dim=1)
+    hidden = torch.cat(
+        [forward[packing.packed_of_flat[ends - 1]], backward[packing.packed_of_flat[ends - lengths]]], dim=1
+    )
+    return output, FinalState(hidden, torch.cat([cells[0], cells[1]], dim=1)[packing.rank])
 
 
 def layer_names(number: int) -> list[str]:

@@ -15,9 +15,19 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 SOURCES = tuple(
     FOLDER / name
-    for name in ("lstm.cpp", "lstm_backward.cpp", "pack.cpp", "pool.cpp", "product.cpp", "rows.cpp", "words.cpp")
+    for name in (
+        "lstm.cpp",
+        "lstm_backward.cpp",
+        "pack.cpp",
+        "pool.cpp",
+        "product.cpp",
+        "recurrent.cpp",
+        "recurrent_backward.cpp",
+        "rows.cpp",
+        "words.cpp",
+    )
 )
-HEADERS = tuple(FOLDER / name for name in ("common.h", "lstm.h", "panels.h", "pool.h"))
+HEADERS = tuple(FOLDER / name for name in ("common.h", "lstm.h", "panels.h", "pool.h", "recurrent.h"))
 EXPORTS = FOLDER / "exports.map"
 
 # A product and a sum become one instruction wherever there is one, whichever compiler it is: clang would do less.
