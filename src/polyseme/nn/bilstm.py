@@ -112,7 +112,7 @@ class BiLstm(nn.Module):
 
     def _layer(self, number: int, packed: Tensor, packing: Packing) -> tuple[Tensor, FinalState]:
         """Both directions of one layer: (N, 2H) and the final state."""
-        weights = [self.get_parameter(name) for name in layer_names(number)]
+        weights = tuple(self.get_parameter(name) for name in layer_names(number))
         precision = autocast_precision(packed.device.type)
         if packed.device.type == "cpu" and backend_for(weights, precision, gradients=True) == "kernels":
             return _in_kernels(packed, weights, packing, precision)

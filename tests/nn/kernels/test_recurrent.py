@@ -89,9 +89,10 @@ def plain_loop(inputs: Tensor, lanes: Sequence[Lane]) -> Result:
 
 
 def in_float64(lane: Lane) -> Lane:
-    mask = None if lane.mask is None else lane.mask.double()
-    weights = (lane.weight_ih, lane.weight_hh, lane.bias)
-    return replace(Lane(*(one.detach().double().requires_grad_() for one in weights), lane.places), mask=mask)
+    weights = {
+        name: getattr(lane, name).detach().double().requires_grad_() for name in ("weight_ih", "weight_hh", "bias")
+    }
+    return replace(lane, **weights, mask=None if lane.mask is None else lane.mask.double())
 
 
 def gradients(result: Result, inputs: Tensor, lanes: Sequence[Lane]) -> list[Tensor]:

@@ -13,7 +13,16 @@ from torch import Tensor
 
 from polyseme.nn.first_derivative import Ctx, once_differentiable
 from polyseme.nn.kernels.build import library
-from polyseme.nn.kernels.packed import Matrix, Precision, column_order, lanes, pack_bias, pack_panels, padded_units, ready
+from polyseme.nn.kernels.packed import (
+    Matrix,
+    Precision,
+    column_order,
+    lanes,
+    pack_bias,
+    pack_panels,
+    padded_units,
+    ready,
+)
 from polyseme.nn.kernels.product import product
 from polyseme.nn.kernels.rows import column_sums
 from polyseme.nn.kernels.threads import threads
@@ -59,10 +68,7 @@ class _Job(ctypes.Structure):
     _fields_ = (
         ("lanes", _Lane * 2),
         *((name, ctypes.c_void_p) for name in ("inputs", "batch_sizes")),
-        *(
-            (name, ctypes.c_int64)
-            for name in ("lane_count", "steps", "input_dim", "hidden_dim", "stride", "threads")
-        ),
+        *((name, ctypes.c_int64) for name in ("lane_count", "steps", "input_dim", "hidden_dim", "stride", "threads")),
     )
 
 
@@ -183,7 +189,10 @@ class _Call:
             return _gate_order(width, _GATES)
         apart = column_order(width)
         return torch.cat(
-            [_gate_order(width, _HIGHWAY_GATES), *(torch.where(apart < 0, -1, apart + block * width) for block in (4, 5))]
+            [
+                _gate_order(width, _HIGHWAY_GATES),
+                *(torch.where(apart < 0, -1, apart + block * width) for block in (4, 5)),
+            ]
         )
 
     def _job(self) -> _Job:
