@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from polyseme.models.model import ModelPath
     from polyseme.text.corpus import Corpus
     from polyseme.text.dictionary import Dictionary
+    from polyseme.text.repairs import Repairs
     from polyseme.text.segmentation import Segmentation
 
 
@@ -136,5 +137,10 @@ def follow_model(model: "Segmentation", *corpora: "Corpus") -> None:
 
 def tell_repairs(corpus: "Corpus") -> None:
     """Print what was replaced because it is not valid text, if anything was."""
-    if corpus.repairs:
-        typer.echo(f"polyseme: {corpus}: {corpus.repairs}", err=True)
+    print_repairs(str(corpus), corpus.repairs)
+
+
+def print_repairs(text: str, repairs: "Repairs") -> None:
+    """Print what was replaced in a text, if anything was."""
+    if repairs:
+        typer.echo(f"polyseme: {text}: {repairs}", err=True)

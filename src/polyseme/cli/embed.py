@@ -22,18 +22,35 @@ from polyseme.cli.arguments import (
     follow_model,
     model_path,
     open_corpus,
-    tell_repairs,
+    print_repairs,
+    read_dictionary,
 )
 from polyseme.cli.progress import shown
+from polyseme.cli.scale_options import (
+    ActorsOption,
+    AddressOption,
+    EngineOption,
+    PartBytesOption,
+    ThreadsOption,
+    refuse_with_ray,
+    scale_settings,
+)
 from polyseme.cli.tables import print_json
 from polyseme.embed.choices import Keys, NumberType, Pool
+from polyseme.files.location import is_address
 
 
 def embed(
     text: TextArgument,
     model: ModelOption,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="What to write: .npz, .h5 or .parquet.", show_default=False)
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="What to write: .npz, .h5 or .parquet; with --engine ray a folder, which may be an address (s3://...).",
+            show_default=False,
+        ),
     ],
     layers: Annotated[
         str | None,
@@ -71,6 +88,11 @@ def embed(
     options: OptionsFile = None,
     vectors: VectorsFile = None,
     vocabulary: VocabularyFile = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    actors: ActorsOption = None,
+    threads: ThreadsOption = None,
+    part_bytes: PartBytesOption = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
@@ -85,9 +107,12 @@ def embed(
     from polyseme.embed.job import embed_corpus
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
+    from polyseme.scale import embed_files
 
-    check_outside(output, text)
-    corpus = open_corpus(text, reader, tokenize, dictionary)
+    spread = scale_settings(engine, address, actors, threads, part_bytes)
+    if not is_address(output):
+        check_outside(Path(output), text)
+    corpus = open_corpus(text, reader, tokenize, dictionary) if spread is None else None
     choice = None if layers is None else parse_choice(layers)
     embedder = load(
         model_path(model, options, vectors),
@@ -98,21 +123,41 @@ def embed(
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
-    follow_model(embedder.segmentation, corpus)
-    with shown(progress) as watcher:
-        result = embed_corpus(
-            embedder,
-            corpus,
-            output,
-            layers=choice,
-            pool=pool,
-            dtype=dtype,
-            resume=resume,
-            overwrite=overwrite,
-            sentence_index=sentence_index,
-            keys=keys,
-            watcher=watcher,
-        )
-    tell_repairs(corpus)
+    if corpus is None or spread is not None:
+        refuse_with_ray(overwrite=overwrite, keys=keys != "auto", no_sentence_index=not sentence_index)
+        with shown(progress) as watcher:
+            made = embed_files(
+                embedder,
+                text,
+                output,
+                layers=choice,
+                pool=pool,
+                dtype=dtype,
+                reader=reader,
+                tokenize=tokenize,
+                dictionary=read_dictionary(dictionary),
+                resume=resume,
+                settings=spread,
+                watcher=watcher,
+            )
+        result, repairs = made.to_dict(), made.repairs
+    else:
+        follow_model(embedder.segmentation, corpus)
+        with shown(progress) as watcher:
+            done = embed_corpus(
+                embedder,
+                corpus,
+                output,
+                layers=choice,
+                pool=pool,
+                dtype=dtype,
+                resume=resume,
+                overwrite=overwrite,
+                sentence_index=sentence_index,
+                keys=keys,
+                watcher=watcher,
+            )
+        result, repairs = done.to_dict(), corpus.repairs
+    print_repairs(str(corpus or ", ".join(text[:3])), repairs)
     if as_json:
-        print_json("embed", result.to_dict())
+        print_json("embed", result)

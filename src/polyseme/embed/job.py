@@ -14,6 +14,7 @@ from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.long_sentences import LongSentences
 from polyseme.embed.named_keys import chosen_keys, named_sentences
 from polyseme.embed.source import VectorSource, check_pool, pool_tokens
+from polyseme.embed.vectors_record import VectorsRecord, mix_record
 from polyseme.embed.writers import Record, VectorWriter, open_writer
 from polyseme.errors import InputError, Interrupted
 from polyseme.files.interrupt import Interruption, interruptible
@@ -107,7 +108,9 @@ def embed_corpus(
         raise InputError(f"corpus is the path {str(corpus)!r}, expected Corpus([path], tokenize=...) or sentences")
     text = corpus if isinstance(corpus, Corpus) else HeldSentences(corpus)
     choice: LayerChoice = layers if layers is not None else "mean" if pool else "all"
-    _check(source, text, choice, pool, resume=resume)
+    check_layers(source, choice, pool)
+    if resume:
+        _check_resumable(source, text)
     begun = time.monotonic()
     path, lengths = Path(output), LongSentences()
     by_name = chosen_keys(keys, text) == "name" and path.suffix != ".parquet"
@@ -120,6 +123,7 @@ def embed_corpus(
             overwrite=overwrite,
             sentence_index=sentence_index,
             by_name=by_name,
+            metadata=VectorsRecord.of(source, text.segmentation, layers=choice, pool=pool, dtype=dtype).as_metadata(),
         )
         _tell_beginning(shown, writer, resume=resume)
         tokens = 0
@@ -147,8 +151,12 @@ def embed_corpus(
     return result
 
 
-def _check(source: VectorSource, corpus: Corpus, choice: LayerChoice, pool: Pool | None, *, resume: bool) -> None:
-    """Refuse what cannot be done, before anything is."""
+def check_layers(source: VectorSource, choice: LayerChoice, pool: Pool | None) -> None:
+    """Refuse layers that a source does not have, or that cannot be one vector per sentence.
+
+    Raises:
+        InputError: With what to choose.
+    """
     if pool is not None:
         check_pool(pool)
         if isinstance(choice, str) and choice == "all":
@@ -156,8 +164,6 @@ def _check(source: VectorSource, corpus: Corpus, choice: LayerChoice, pool: Pool
                 "one vector per sentence is made of one layer or mix; choose layers mean, top or the number of a layer"
             )
     check_choice(choice, source.layers)
-    if resume:
-        _check_resumable(source, corpus)
 
 
 def _check_resumable(source: VectorSource, corpus: Corpus) -> None:
@@ -168,15 +174,13 @@ def _check_resumable(source: VectorSource, corpus: Corpus) -> None:
 
 def _settings(source: VectorSource, corpus: Corpus, choice: LayerChoice, pool: Pool | None) -> dict[str, JSON]:
     """What the vectors depend on: a run is resumed only if all of it is the same."""
-    mix = choice.state_dict() if isinstance(choice, ScalarMix) else {}
-    weights: dict[str, JSON] = {name: tensor.tolist() for name, tensor in mix.items()}
     return {
         "model": source.fingerprint(),
         "text": [[*file] for file in corpus.identity()],
         "format": corpus.reader,
         "tokenize": corpus.tokenize,
         "dictionary": str(corpus.dictionary) if corpus.dictionary else None,
-        "layers": {**weights, "layer_norm": choice.layer_norm} if isinstance(choice, ScalarMix) else str(choice),
+        "layers": mix_record(choice) or str(choice),
         "pool": pool,
         "stateful": source.stateful,
         "precision": source.precision,

@@ -158,7 +158,7 @@ class WorkFolder:
                 f"{self.path}: holds the work of an interrupted run; continue it with --resume, or delete this folder"
             )
         stored = read_run(self.path, record.kind)
-        _check_same(stored.settings, record.settings, self.path, may_differ=may_differ)
+        check_same(stored.settings, record.settings, self.path, may_differ=may_differ)
         remove_temporaries(self.path)
         if self._is_installed():
             self.complete = True
@@ -211,10 +211,21 @@ def read_run(folder: Path, kind: str) -> RunRecord:
     return record
 
 
-def _check_same(
-    stored: Mapping[str, JSON], given: Mapping[str, JSON], folder: Path, *, may_differ: Collection[str]
+def check_same(
+    stored: Mapping[str, JSON], given: Mapping[str, JSON], folder: Path | str, *, may_differ: Collection[str] = ()
 ) -> None:
-    """Refuse settings under which the rest of the run would not match its beginning."""
+    """Refuse settings under which the rest of a run would not match its beginning.
+
+    Args:
+        stored: The settings of the interrupted run.
+        given: Those of this one.
+        folder: Where the interrupted run keeps its work.
+        may_differ: Settings that need not be the same.
+
+    Raises:
+        InputError: A setting differs.
+    """
+    given = _as_json(given)
     for name in {**given, **stored}:
         if name in may_differ or (name in stored and name in given and stored[name] == given[name]):
             continue

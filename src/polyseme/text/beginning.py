@@ -21,25 +21,30 @@ _MARKUP = re.compile(r"<[^>]*>?")
 _WORD_MARKUP = re.compile(r"<(?:w|pc|c)[\s>]")
 
 
-def beginning(files: Iterable[tuple[str, Layout]]) -> str:
+Opener = Callable[[str], AbstractContextManager[io.BufferedIOBase]]
+"""Opens the bytes of a file."""
+
+
+def beginning(files: Iterable[tuple[str, Layout]], opener: Opener | None = None) -> str:
     """Running text from the beginning of the first files that have some; "" if none can be read ahead.
 
     Of standard input only what has already arrived is used, and of a named pipe nothing: neither can be read twice.
 
     Args:
         files: Paths and their layouts; CoNLL-U, FASTA and VRT are skipped, because they contain tokens.
+        opener: Opens a file that is not on this machine.
     """
     found: list[str] = []
     running = ((path, layout) for path, layout in files if layout not in TOKENS_ALREADY)
     for path, layout in islice(running, _FILES):
         with suppress(InputError, OSError):  # raised again, with its position, when the corpus is read
-            for line in _some_lines(path, layout):
+            for line in _some_lines(path, layout, opener or _opened):
                 found.append(line)  # noqa: PERF402 - what came before an error counts
     return "\n".join(found)
 
 
-def _some_lines(path: str, layout: Layout) -> Iterator[str]:
-    with _opened(path) as stream:
+def _some_lines(path: str, layout: Layout, opener: Opener) -> Iterator[str]:
+    with opener(path) as stream:
         lines = Lines(stream, name=path, repairs=Repairs())
         read = 0
         while read < _CHARACTERS and (line := lines.readline(_CHARACTERS)):

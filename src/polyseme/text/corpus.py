@@ -12,28 +12,13 @@ from polyseme.errors import InputError
 from polyseme.text.beginning import STDIN, beginning
 from polyseme.text.choices import READERS, TOKENS_ALREADY, Layout, Reader, Tokenizer, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
+from polyseme.text.layouts import layout_of, read_sentences
 from polyseme.text.lines import Lines
-from polyseme.text.readers import Sentence, read_conllu, read_fasta, read_jsonl, read_lines
+from polyseme.text.readers import Sentence
 from polyseme.text.repairs import Repairs
 from polyseme.text.segmentation import Segmentation, check_choice, resolve
-from polyseme.text.tei import read_tei
-from polyseme.text.vrt import read_vrt
 
 __all__ = ["Corpus", "Dictionary", "Sentence"]
-
-_SUFFIXES: dict[str, Layout] = {
-    ".conllu": "conllu",
-    ".conll": "conllu",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".faa": "fasta",
-    ".tei": "tei",
-    ".xml": "tei",
-    ".vrt": "vrt",
-    ".vert": "vrt",
-}
 
 
 class Corpus:
@@ -81,7 +66,7 @@ class Corpus:
         self._dictionary = dictionary
         self._segmentation = None if self._choice == "auto" else resolve(self._choice, dictionary, None, str)[0]
         self._sources = [str(source) for source in sources]
-        self._paths = [path for source in self._sources for path in _files(source)]
+        self._paths = [path for source in self._sources for path in files_of(source)]
         if not self._paths:
             raise InputError("no source given; name a file, a folder or - for standard input")
         if self._paths.count(STDIN) > 1:
@@ -191,36 +176,23 @@ class Corpus:
                 self._stream = stream if self._size else None
                 try:
                     lines = Lines(stream, name=name, repairs=repairs)
-                    for sentence in self._read(lines, path):
+                    for sentence in read_sentences(lines, self._layout(path), self.tokenize, self.dictionary):
                         repairs.judge(sentence.tokens, lines.place)
                         yield sentence
                     self._size_before += stream.tell() if self._size else 0
                 finally:
                     self._stream = None
 
-    def _read(self, lines: Lines, path: str) -> Iterator[Sentence]:
-        match self._layout(path):
-            case "conllu":
-                return read_conllu(lines)
-            case "fasta":
-                return read_fasta(lines)
-            case "jsonl":
-                return read_jsonl(lines, self.tokenize, self.dictionary)
-            case "tei":
-                return read_tei(lines, self.tokenize, self.dictionary)
-            case "vrt":
-                return read_vrt(lines)
-            case _:
-                return read_lines(lines, self.tokenize, self.dictionary)
-
     def _layout(self, path: str) -> Layout:
-        if self.reader != "auto":
-            return self.reader
-        return _SUFFIXES.get(Path(path.lower().removesuffix(".gz")).suffix, "lines")
+        return layout_of(path, self.reader)
 
 
-def _files(source: str) -> list[str]:
-    """The files of a source: the file itself, or all files in and below a folder."""
+def files_of(source: str) -> list[str]:
+    """The files of a source: the file itself, or all files in and below a folder, sorted by path.
+
+    Raises:
+        InputError: There is no such file, or it cannot be read; or the folder has none.
+    """
     if source == STDIN:
         return [source]
     if not Path(source).is_dir():

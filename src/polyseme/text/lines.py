@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # A whole sentence must fit into memory, so the length of a line is limited.
 LONGEST_LINE = 2**24
+GZIP = b"\x1f\x8b"
+"""What a file compressed by gzip begins with."""
 
 _UNREADABLE = (OSError, EOFError, zlib.error)
 _HEAD = 4096
@@ -29,20 +31,24 @@ class Lines:
         stream: The bytes; gzip is recognised by its magic number.
         name: The name of the source in messages.
         repairs: Counts the repairs.
+        continues: Whether the bytes continue a file: then they are text whatever they begin with.
     """
 
-    def __init__(self, stream: io.BufferedIOBase, *, name: str, repairs: Repairs) -> None:
+    def __init__(self, stream: io.BufferedIOBase, *, name: str, repairs: Repairs, continues: bool = False) -> None:
         self.name = name
         self.repairs = repairs
         self.number = 0
         self._line_open, self._length = False, 0
         peeked = _Peeked(stream)
-        if peeked.head.startswith(b"\x1f\x8b"):
-            peeked = _Peeked(gzip.GzipFile(fileobj=io.BufferedReader(peeked)))
-        check_text(peeked.head, name)
+        if not continues:
+            if peeked.head.startswith(GZIP):
+                peeked = _Peeked(gzip.GzipFile(fileobj=io.BufferedReader(peeked)))
+            check_text(peeked.head, name)
         self.head = peeked.head
         # surrogateescape keeps invalid bytes as surrogates, so that they can be counted with their line.
-        self._text = io.TextIOWrapper(io.BufferedReader(peeked, 2**16), "utf-8-sig", "surrogateescape")
+        self._text = io.TextIOWrapper(
+            io.BufferedReader(peeked, 2**16), "utf-8" if continues else "utf-8-sig", "surrogateescape"
+        )
 
     @property
     def place(self) -> str:

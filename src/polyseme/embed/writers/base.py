@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.errors import FormatError
+from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import reason
 
 
@@ -58,6 +58,22 @@ def stored_parts(folder: Path, suffix: str) -> list[Part]:
         else:
             part.path.unlink()
     return parts
+
+
+def converted(vectors: npt.NDArray[np.floating], dtype: str, *, where: str) -> npt.NDArray[np.floating]:
+    """A copy of vectors in the number type of a file.
+
+    Raises:
+        InputError: A number is too large for it.
+    """
+    try:
+        with np.errstate(over="raise"):
+            return np.array(vectors, dtype=dtype, order="C")
+    except FloatingPointError:
+        largest = np.abs(vectors).max()
+        raise InputError(
+            f"{where} has the value {largest:g}, {dtype} ends at {np.finfo(dtype).max:g}; write float32"
+        ) from None
 
 
 @contextmanager

@@ -27,6 +27,7 @@ def open_writer(
     overwrite: bool = False,
     sentence_index: bool = True,
     by_name: bool = False,
+    metadata: Mapping[bytes, bytes] | None = None,
     part_bytes: int = _PART_BYTES,
     part_seconds: float = _PART_SECONDS,
 ) -> VectorWriter:
@@ -40,6 +41,7 @@ def open_writer(
         overwrite: Replace an existing file, at the very end.
         sentence_index: Store the texts of the sentences in HDF5, as `sentence_to_index`.
         by_name: Call arrays in `.npz` and HDF5 by the names of the sentences, which must all have one.
+        metadata: What the vectors were made with, for the metadata of `.parquet`.
         part_bytes: About how much is held in memory before it is stored.
         part_seconds: What is held in memory is stored when this time has passed.
 
@@ -54,7 +56,7 @@ def open_writer(
         ".npz": lambda: NpzFormat(by_name=by_name),
         ".h5": lambda: Hdf5Format(sentence_index=sentence_index, by_name=by_name),
         ".hdf5": lambda: Hdf5Format(sentence_index=sentence_index, by_name=by_name),
-        ".parquet": _parquet_format,
+        ".parquet": lambda: _parquet_format(metadata),
     }
     if out.suffix not in makers:
         got = f"the suffix is {out.suffix!r}" if out.suffix else "the name has no suffix"
@@ -74,9 +76,9 @@ def open_writer(
     return VectorWriter(work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds)
 
 
-def _parquet_format() -> Format:
+def _parquet_format(metadata: Mapping[bytes, bytes] | None) -> Format:
     try:
         from polyseme.embed.writers.parquet import ParquetFormat
     except ModuleNotFoundError as error:
         raise MissingPart("writing .parquet needs the package pyarrow; pip install 'polyseme[parquet]'") from error
-    return ParquetFormat()
+    return ParquetFormat(metadata)

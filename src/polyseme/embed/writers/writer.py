@@ -9,9 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-
-from polyseme.embed.writers.base import Format, Part, Record, stored_parts
+from polyseme.embed.writers.base import Format, Part, Record, converted, stored_parts
 from polyseme.errors import InputError, OutputError
 from polyseme.files.whole import flush, reason, temporary_path, whole_file
 from polyseme.files.work_folder import WorkFolder
@@ -82,15 +80,7 @@ class VectorWriter:
             raise InputError(f"{self._out}: the writer is closed; write all records before closing it")
         number = self.stored + len(self._buffer)
         self._check_shape(number, record)
-        try:
-            with np.errstate(over="raise"):
-                vectors = np.array(record.vectors, dtype=self._dtype, order="C")
-        except FloatingPointError:
-            largest = np.abs(record.vectors).max()
-            raise InputError(
-                f"{self._out}: sentence {number} has the value {largest:g}, {self._dtype} ends at "
-                f"{np.finfo(self._dtype).max:g}; write float32"
-            ) from None
+        vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}")
         self._buffer.append(Record(tuple(record.tokens), vectors, record.name))
         self._buffered_bytes += vectors.nbytes + _RECORD_BYTES
         self._buffered_bytes += _TOKEN_BYTES * len(record.tokens) + sum(map(len, record.tokens))

@@ -16,6 +16,8 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+import torch
+
 from polyseme.nn.kernels.cache import cache_folder, keep, may_be_loaded
 from polyseme.nn.kernels.compiling import (
     EXPORTS,
@@ -28,7 +30,7 @@ from polyseme.nn.kernels.compiling import (
     find_compiler,
     link,
 )
-from polyseme.nn.kernels.levels import fitting, processor_features
+from polyseme.nn.kernels.levels import COMPILED, GENERIC, fitting, levels_for, processor_features
 
 
 @cache
@@ -54,6 +56,23 @@ def library() -> ctypes.CDLL | None:
     if problem:
         warnings.warn(f"the native kernels could not be {problem}; torch is used instead, slower", stacklevel=2)
     return None
+
+
+def instruction_set() -> str:
+    """What the last bits of a computation depend on, besides its input: what computes it on this processor.
+
+    It is the instruction set of the wheel's library; with the digest of all features of the processor if the library
+    was compiled for it alone; or what torch uses, if there is none.
+    """
+    built = library()
+    if built is None:
+        return f"torch {platform.machine()} {torch.backends.cpu.get_cpu_capability().lower()}"
+    path = Path(str(built._name))
+    if path.parent == COMPILED:
+        return path.stem
+    features, machine = processor_features(), platform.machine()
+    level = next((level.name for level in levels_for(machine) if level.features <= features), GENERIC.name)
+    return f"{level}, compiled for {hashlib.sha256(_processor()).hexdigest()[:8]}"
 
 
 def _built(compiler: str) -> Path:

@@ -1,6 +1,7 @@
 """Weight matrices in the order the kernels read them, in any of their number types."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +14,17 @@ from polyseme.nn.kernels.threads import threads
 
 _PACK = {"float32": 1, "bfloat16": 2, "int8": 4}
 _LEVEL = 127.0
+_keeper: Callable[[Tensor], Tensor] | None = None
+
+
+def set_keeper(keeper: Callable[[Tensor], Tensor] | None) -> None:
+    """Have packed matrices kept elsewhere, such as in memory that processes share; None for as they are.
+
+    Args:
+        keeper: Takes a packed matrix and returns one with the same numbers, which is used in its place.
+    """
+    global _keeper
+    _keeper = keeper
 
 
 class Matrix(ctypes.Structure):
@@ -95,7 +107,7 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
         scale, whole = quantise(pad(rows, 1, pack))
         shift = (128 * whole.sum(dim=1)).to(torch.int32)
         panels = whole.to(torch.int8).unflatten(0, (-1, 4 * lanes())).unflatten(2, (-1, pack)).transpose(1, 2)
-        return Packed(panels.contiguous(), scale.squeeze(1).contiguous(), shift)
+        return Packed(_kept(panels.contiguous()), scale.squeeze(1).contiguous(), shift)
     depth = weight.shape[1] + -weight.shape[1] % pack
     panels = torch.empty(len(order) * depth, dtype=getattr(torch, precision))
     job = _PackJob(
@@ -109,7 +121,11 @@ def pack_panels(weight: Tensor, order: Tensor, precision: Precision) -> Packed:
         threads=threads(),
     )
     getattr(library(), f"polyseme_pack_{precision}")(ctypes.byref(job))
-    return Packed(panels)
+    return Packed(_kept(panels))
+
+
+def _kept(panels: Tensor) -> Tensor:
+    return panels if _keeper is None else _keeper(panels)
 
 
 def pack_bias(bias: Tensor, order: Tensor) -> Tensor:

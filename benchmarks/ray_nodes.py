@@ -1,0 +1,130 @@
+"""Several nodes of a Ray cluster as processes of this machine, which can be killed one by one."""
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_WAIT = 120.0
+
+
+class RayNodes:
+    """A cluster of nodes on this machine; the first one is its head.
+
+    Args:
+        nodes: How many.
+        processors: Of each node.
+        store: Bytes of each node's object store.
+
+    Attributes:
+        address: Of the cluster.
+        environment: For programs that connect to it.
+    """
+
+    def __init__(self, nodes: int = 2, *, processors: int = 1, store: int = 300_000_000) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a short path: sockets allow no long one
+        self._options = ["--num-cpus", str(processors), "--object-store-memory", str(store), "--block"]
+        self._nodes: list[subprocess.Popen[bytes]] = []
+        self._port, self.address = _free_port(), ""
+        self._mark = secrets.token_hex(8)
+        # Ray asks for a token by default; this cluster has one of its own.
+        self.environment = {
+            **os.environ,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        }
+        try:
+            for _ in range(nodes):
+                self.add_node()
+        except BaseException:
+            self.close()
+            raise
+
+    def add_node(self) -> None:
+        """Start a node and wait until the cluster knows it."""
+        head = ["--head", "--port", str(self._port), "--include-dashboard", "false", "--temp-dir", str(self._folder)]
+        which = ["--address", self.address] if self._nodes else head
+        command = [str(Path(sys.executable).with_name("ray")), "start"]
+        log = (self._folder / f"node-{len(self._nodes)}.log").open("wb")
+        # The mark in the environment tells processes of this cluster from all others.
+        environment = {**self.environment, "POLYSEME_RAY_NODE": self._node_mark()}
+        with log:
+            self._nodes.append(
+                subprocess.Popen(
+                    [*command, *which, *self._options], stdout=log, stderr=subprocess.STDOUT, env=environment
+                )
+            )
+        begun = time.monotonic()
+        while b"Ray runtime started" not in Path(log.name).read_bytes():
+            if self._nodes[-1].poll() is not None or time.monotonic() - begun > _WAIT:
+                raise RuntimeError(f"a node did not start: {Path(log.name).read_text()[-2000:]}")
+            time.sleep(0.1)
+        if not self.address:
+            told = re.search(r"Local node IP: *([^\s\x1b]+)", Path(log.name).read_text())
+            self.address = f"{told[1] if told else '127.0.0.1'}:{self._port}"
+
+    def actors(self) -> list[int]:
+        """The processes that embed, on all nodes."""
+        return [process for process in self._processes(self._mark) if _title(process).startswith("ray::Worker")]
+
+    def kill_node(self, number: int) -> None:
+        """Kill every process of a node at once, as a power cut would."""
+        for process in self._processes(self._node_mark(number)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._nodes[number].wait()
+
+    def close(self) -> None:
+        """End all nodes."""
+        for process in self._processes(self._mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        for node in self._nodes:
+            node.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _node_mark(self, number: int | None = None) -> str:
+        return f"{self._mark}-{len(self._nodes) if number is None else number}"
+
+    def _processes(self, mark: str) -> Iterator[int]:
+        """The processes that have a mark in their environment; only those of this user can be looked at."""
+        wanted = f"POLYSEME_RAY_NODE={mark}".encode()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    variables = (entry / "environ").read_bytes().split(b"\0")
+                    if any(one.startswith(wanted) for one in variables):
+                        yield int(entry.name)
+
+
+def _title(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
