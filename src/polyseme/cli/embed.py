@@ -37,7 +37,7 @@ from polyseme.cli.scale_options import (
 )
 from polyseme.cli.tables import print_json
 from polyseme.embed.choices import Keys, NumberType, Pool
-from polyseme.files.location import is_address
+from polyseme.scale.settings import ScaleSettings
 
 
 def embed(
@@ -107,7 +107,8 @@ def embed(
     from polyseme.embed.job import embed_corpus
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
-    from polyseme.scale import embed_files
+    from polyseme.files.location import is_address
+    from polyseme.scale.job import EmbedJob
 
     spread = scale_settings(engine, address, actors, threads, part_bytes)
     if not is_address(output):
@@ -123,23 +124,21 @@ def embed(
         batch_size=batch_size,
         batch_tokens=batch_tokens,
     )
-    if corpus is None or spread is not None:
+    if corpus is None:
         refuse_with_ray(overwrite=overwrite, keys=keys != "auto", no_sentence_index=not sentence_index)
         with shown(progress) as watcher:
-            made = embed_files(
-                embedder,
-                text,
-                output,
+            made = EmbedJob(
+                source=embedder,
+                sources=text,
+                output=output,
                 layers=choice,
                 pool=pool,
                 dtype=dtype,
                 reader=reader,
                 tokenize=tokenize,
                 dictionary=read_dictionary(dictionary),
-                resume=resume,
-                settings=spread,
-                watcher=watcher,
-            )
+                settings=spread or ScaleSettings(),
+            ).run(resume=resume, watcher=watcher)
         result, repairs = made.to_dict(), made.repairs
     else:
         follow_model(embedder.segmentation, corpus)
@@ -158,6 +157,6 @@ def embed(
                 watcher=watcher,
             )
         result, repairs = done.to_dict(), corpus.repairs
-    print_repairs(str(corpus or ", ".join(text[:3])), repairs)
+    print_repairs(str(corpus or text[0]), repairs)
     if as_json:
         print_json("embed", result)

@@ -16,6 +16,7 @@ from polyseme.embed.named_keys import chosen_keys, named_sentences
 from polyseme.embed.source import VectorSource, check_pool, pool_tokens
 from polyseme.embed.vectors_record import VectorsRecord, mix_record
 from polyseme.embed.writers import Record, VectorWriter, open_writer
+from polyseme.embed.writers.base import check_number_type
 from polyseme.errors import InputError, Interrupted
 from polyseme.files.interrupt import Interruption, interruptible
 from polyseme.files.whole import JSON
@@ -109,6 +110,7 @@ def embed_corpus(
     text = corpus if isinstance(corpus, Corpus) else HeldSentences(corpus)
     choice: LayerChoice = layers if layers is not None else "mean" if pool else "all"
     check_layers(source, choice, pool)
+    check_number_type(dtype)
     if resume:
         _check_resumable(source, text)
     begun = time.monotonic()

@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from polyseme.errors import InputError, MissingPart
 from polyseme.files.whole import reason, whole_file
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+    from pyarrow import NativeFile
+    from pyarrow.fs import FileSystem
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")  # a single letter is a drive
 
@@ -31,7 +36,7 @@ class Location:
 
     path: str
     shown: str
-    system: Any = None
+    system: "FileSystem | None" = None
 
     @classmethod
     def of(cls, text: str | os.PathLike[str]) -> "Location":
@@ -145,7 +150,7 @@ def is_address(text: str) -> bool:
 class _Readable(io.RawIOBase):
     """A file of pyarrow as Python's readers want it."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: "NativeFile") -> None:
         self._file = file
 
     def readable(self) -> bool:
@@ -158,9 +163,10 @@ class _Readable(io.RawIOBase):
         self._file.seek(offset, whence)
         return int(self._file.tell())
 
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data: bytes = self._file.read(len(view))
+        view[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
@@ -168,7 +174,7 @@ class _Readable(io.RawIOBase):
         super().close()
 
 
-def _open_system(address: str) -> tuple[Any, str]:
+def _open_system(address: str) -> "tuple[FileSystem, str]":
     """The file system of an address, and the path within it."""
     try:
         from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs

@@ -1,25 +1,25 @@
-"""Embedding on many machines, with Ray: `embed` for a Ray Dataset, `embed_files` for files of text.
+"""Embedding on many machines, with Ray: `embed` for a Ray Dataset, `EmbedJob` for files of text.
 
 Needs the extra ``scale``: ``pip install 'polyseme[scale]'``. How to use it: docs/scale.md.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polyseme.scale.settings import ScaleSettings
 
 if TYPE_CHECKING:
     from polyseme.scale.dataset import embed
-    from polyseme.scale.job import embed_files
+    from polyseme.scale.job import EmbedJob
     from polyseme.scale.report import ScaleResult
 
-__all__ = ["ScaleResult", "ScaleSettings", "embed", "embed_files"]
+__all__ = ["EmbedJob", "ScaleResult", "ScaleSettings", "embed"]
 
 # Imported when first used: commands read the settings, and must not wait for torch.
-_HOMES = {"ScaleResult": "report", "embed": "dataset", "embed_files": "job"}
+_HOMES = {"EmbedJob": "job", "ScaleResult": "report", "embed": "dataset"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'polyseme.scale' has no attribute {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(f"polyseme.scale.{_HOMES[name]}"), name)

@@ -6,7 +6,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from types import ModuleType
 
 from polyseme.errors import InputError, MissingPart
 from polyseme.files.whole import reason
@@ -15,7 +16,7 @@ _OBJECT_STORE = 256 << 20
 """Bytes of Ray's object store on this machine, besides the model: parts go from file to file, not through it."""
 
 
-def ray_module() -> Any:
+def ray_module() -> ModuleType:
     """The package ray.
 
     Raises:
@@ -29,15 +30,14 @@ def ray_module() -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import ray
-            import ray.data
+            import_module("ray.data")
+            return import_module("ray")
     except ModuleNotFoundError as error:
         raise MissingPart("the engine ray needs the package ray; pip install 'polyseme[scale]'") from error
-    return ray
 
 
 @contextmanager
-def connected(address: str | None, *, processors: int | None, model_bytes: int) -> Iterator[Any]:
+def connected(address: str | None, *, processors: int | None, model_bytes: int) -> Iterator[ModuleType]:
     """Connect to a cluster, or start Ray on this machine for as long as the block runs.
 
     If the program has connected to Ray already, that connection is used and left open.
@@ -57,12 +57,15 @@ def connected(address: str | None, *, processors: int | None, model_bytes: int) 
     if ray.is_initialized():
         yield ray
         return
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if address is None:
-        options |= {"num_cpus": processors, "include_dashboard": False}
-        options["object_store_memory"] = _OBJECT_STORE + 3 * model_bytes
+    here: dict[str, object] = {"num_cpus": processors, "include_dashboard": False}
+    here["object_store_memory"] = _OBJECT_STORE + 3 * model_bytes
     try:
-        ray.init(address="local" if address is None else address, **options)
+        ray.init(
+            address="local" if address is None else address,
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+            **(here if address is None else {}),
+        )
     except (ray.exceptions.RayError, OSError, ValueError, RuntimeError) as error:
         where = (
             "Ray could not be started on this machine" if address is None else f"--address {address}: no Ray cluster"

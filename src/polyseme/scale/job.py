@@ -3,6 +3,8 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyseme.embed.choices import NumberType, Pool
@@ -10,6 +12,7 @@ from polyseme.embed.job import check_layers
 from polyseme.embed.layers import LayerChoice
 from polyseme.embed.source import VectorSource
 from polyseme.embed.vectors_record import VectorsManifest, VectorsRecord, arranged
+from polyseme.embed.writers.base import check_number_type
 from polyseme.errors import InputError, Interrupted
 from polyseme.files.interrupt import interruptible
 from polyseme.files.location import Location
@@ -23,73 +26,96 @@ from polyseme.scale.report import Report, ScaleResult
 from polyseme.scale.settings import ScaleSettings
 from polyseme.scale.worker import Work, Worker
 from polyseme.text.beginning import beginning
-from polyseme.text.choices import Reader, TokenizerChoice
+from polyseme.text.choices import TOKENS_ALREADY, Reader, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
-from polyseme.text.segmentation import check_choice, resolve
+from polyseme.text.segmentation import Segmentation, check_choice, resolve
 
 
-def embed_files(
-    source: VectorSource,
-    sources: Sequence[str | Path],
-    output: str | Path,
-    *,
-    layers: LayerChoice | None = None,
-    pool: Pool | None = None,
-    dtype: NumberType = "float32",
-    reader: Reader = "auto",
-    tokenize: TokenizerChoice | None = "auto",
-    dictionary: Dictionary | None = None,
-    resume: bool = False,
-    settings: ScaleSettings | None = None,
-    watcher: Watcher | None = None,
-) -> ScaleResult:
-    """Embed files on a Ray cluster, into a folder of Parquet parts with a manifest.
+@dataclass(frozen=True, kw_only=True)
+class EmbedJob:
+    """Embeds files on a Ray cluster, into a folder of Parquet parts with a manifest.
 
-    Args:
+    Attributes:
         source: What gives the vectors; it is sent to every machine.
         sources: Files and folders: paths, which every machine must be able to open, or addresses such as s3://...
-        output: The folder to write: a path or an address.
+        output: The folder to write: a path that every machine can open, or an address.
         layers: As in `polyseme.embed.job.embed_corpus`, like ``pool`` and ``dtype``.
         pool: One vector per sentence.
         dtype: The numbers in the parts.
         reader: As in `polyseme.text.corpus.Corpus`, like ``tokenize`` and ``dictionary``.
         tokenize: How running text is tokenised.
         dictionary: Words to keep whole.
-        resume: Continue an interrupted run of the same text and settings. If there is none, a new one begins.
         settings: How the work is spread.
-        watcher: Is told how the job goes; if None, a notebook gets a bar.
 
     Raises:
-        InputError: An argument or the text is not what was expected, or something is in the way.
+        InputError: An argument is not what was expected.
         MissingPart: Ray is not installed.
-        OutputError: A part could not be written, or workers were lost again and again.
-        Interrupted: A signal came; complete parts are kept.
+
+    Example::
+
+        job = EmbedJob(source=load("english-small"), sources=["news"], output="vectors", layers="mean")
+        job.run(resume=True)
     """
-    ray_module()  # or say now that it is missing
-    spread = settings or ScaleSettings()
-    choice: LayerChoice = layers if layers is not None else "mean" if pool else "all"
-    check_layers(source, choice, pool)
-    if source.stateful:
-        raise InputError("--stateful carries state from sentence to sentence, which parts cannot; leave it out")
-    begun = time.monotonic()
-    with watching(watcher) as told:
-        files = find_files([str(one) for one in sources], reader)
-        segmentation, note = resolve(check_choice(tokenize), dictionary, source.segmentation, lambda: _beginning(files))
-        if note is not None:
-            told.note(note)
-        told.begin("dividing the text")
-        parts = divide(files, segmentation.tokenizer, spread.part_bytes)
-        made_with = VectorsRecord.of(source, segmentation, layers=choice, pool=pool, dtype=dtype)
-        folder = open_output(Location.of(output), _settings(made_with, files, spread), resume=resume)
-        try:
-            work = Work(made_with, choice, pool, segmentation, folder.folder, spread.threads)
-            report = Report(told, parts, folder, output=str(output), resume=resume)
-            if not folder.complete:
-                _embed(source, work, parts, spread, report)
-                _finish(made_with, parts, folder, report)
-        finally:
-            folder.close()
-        return report.result(time.monotonic() - begun)
+
+    source: VectorSource
+    sources: Sequence[str | Path]
+    output: str | Path
+    layers: LayerChoice | None = None
+    pool: Pool | None = None
+    dtype: NumberType = "float32"
+    reader: Reader = "auto"
+    tokenize: TokenizerChoice | None = "auto"
+    dictionary: Dictionary | None = None
+    settings: ScaleSettings = field(default_factory=ScaleSettings)
+
+    def __post_init__(self) -> None:
+        ray_module()  # or say now that it is missing
+        check_layers(self.source, self._choice, self.pool)
+        check_number_type(self.dtype)
+        if self.source.stateful:
+            raise InputError("--stateful carries state from sentence to sentence, which parts cannot; leave it out")
+
+    def run(self, *, resume: bool = False, watcher: Watcher | None = None) -> ScaleResult:
+        """Do the work.
+
+        Args:
+            resume: Continue an interrupted run of the same text and settings. If there is none, a new one begins.
+            watcher: Is told how the job goes; if None, a notebook gets a bar.
+
+        Raises:
+            InputError: The text is not what was expected, or something is in the way of the output.
+            OutputError: A part could not be written, or workers were lost again and again.
+            Interrupted: A signal came; complete parts are kept.
+        """
+        begun = time.monotonic()
+        with watching(watcher) as told:
+            told.begin("dividing the text")
+            files = find_files([str(one) for one in self.sources], self.reader)
+            segmentation = self._segmentation(files, told)
+            parts = divide(files, segmentation.tokenizer, self.settings.part_bytes)
+            made_with = VectorsRecord.of(
+                self.source, segmentation, layers=self._choice, pool=self.pool, dtype=self.dtype
+            )
+            folder = open_output(Location.of(self.output), _settings(made_with, files, self.settings), resume=resume)
+            with closing(folder):
+                report = Report(told, parts, folder, output=str(self.output), resume=resume)
+                if not folder.complete:
+                    work = Work(made_with, self._choice, self.pool, segmentation, folder.folder, self.settings.threads)
+                    _embed(self.source, work, parts, self.settings, report)
+                    _finish(made_with, parts, folder, report)
+            return report.result(time.monotonic() - begun)
+
+    @property
+    def _choice(self) -> LayerChoice:
+        return self.layers if self.layers is not None else "mean" if self.pool else "all"
+
+    def _segmentation(self, files: Sequence[InputFile], watcher: Watcher) -> Segmentation:
+        """How running text is tokenised, as the model's text was if nothing else is chosen."""
+        choice = check_choice(self.tokenize)
+        chosen, note = resolve(choice, self.dictionary, self.source.segmentation, lambda: _beginning(files))
+        if note is not None and any(file.layout not in TOKENS_ALREADY for file in files):
+            watcher.note(note)
+        return chosen
 
 
 def _beginning(files: Sequence[InputFile]) -> str:

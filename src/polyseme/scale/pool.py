@@ -11,7 +11,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
+from typing import Protocol, TypeAlias
 
 from polyseme.embed.vectors_record import PartRecord
 from polyseme.errors import OutputError, PolysemeError
@@ -32,11 +33,32 @@ _LOOK_AGAIN = 5.0
 """Seconds after which the size of the cluster is asked for again."""
 
 
+Reference: TypeAlias = object
+"""What Ray gives for a result that is not there yet."""
+
+
+class _Method(Protocol):
+    def remote(self, *arguments: object) -> Reference:
+        """Call it in the actor's process."""
+
+
+class Actor(Protocol):
+    """A `Worker` in another process."""
+
+    @property
+    def ready(self) -> _Method:
+        """See `Worker.ready`."""
+
+    @property
+    def embed(self) -> _Method:
+        """See `Worker.embed`."""
+
+
 @dataclass
 class _Task:
     """A part that an actor is working on."""
 
-    actor: Any
+    actor: Actor
     part: Part
     begun: float = field(default_factory=time.monotonic)
 
@@ -55,9 +77,9 @@ class ActorPool:
 
     def __init__(
         self,
-        ray: Any,
+        ray: ModuleType,
         *,
-        start: Callable[[], Any],
+        start: Callable[[], Actor],
         wanted: Callable[[], int],
         finished: Callable[[PartRecord], None],
         joined: Callable[[Ready], None],
@@ -65,9 +87,9 @@ class ActorPool:
     ) -> None:
         self._ray, self._start, self._wanted = ray, start, wanted
         self._finished, self._joined, self._lost = finished, joined, lost
-        self._starting: dict[Any, Any] = {}  # what `ready` returns, and the actor
-        self._running: dict[Any, _Task] = {}
-        self._idle: list[Any] = []
+        self._starting: dict[Reference, Actor] = {}  # what `ready` returns, and the actor
+        self._running: dict[Reference, _Task] = {}
+        self._idle: list[Actor] = []
         self._seconds: list[float] = []
         self._losses: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
@@ -120,7 +142,7 @@ class ActorPool:
         if self._idle and self._seconds and (slow := self._slowest(open_parts)) is not None:
             self._give(self._idle.pop(), slow)
 
-    def _give(self, actor: Any, part: Part) -> None:
+    def _give(self, actor: Actor, part: Part) -> None:
         self._running[actor.embed.remote(part)] = _Task(actor, part)
 
     def _slowest(self, open_parts: set[str]) -> Part | None:
@@ -131,7 +153,7 @@ class ActorPool:
         usual = _SLOW * statistics.median(self._seconds)
         return None if oldest is None or time.monotonic() - oldest.begun < usual else oldest.part
 
-    def _take_in(self, reference: Any) -> None:
+    def _take_in(self, reference: Reference) -> None:
         """Look at an actor that is ready, or was lost before it was."""
         actor = self._starting.pop(reference)
         try:
@@ -142,7 +164,7 @@ class ActorPool:
         self._joined(ready)
         self._idle.append(actor)
 
-    def _collect(self, reference: Any, waiting: deque[Part], open_parts: set[str]) -> None:
+    def _collect(self, reference: Reference, waiting: deque[Part], open_parts: set[str]) -> None:
         """Look at what became of a part."""
         task = self._running.pop(reference)
         name = task.part.name
@@ -169,9 +191,9 @@ class ActorPool:
                 self._seconds.append(time.monotonic() - task.begun)
                 self._finished(record)
 
-    def _retry_after_error(self, part: Part, error: Any) -> None:
+    def _retry_after_error(self, part: Part, error: Exception) -> None:
         """Raise the error of a part, unless it may not come again."""
-        cause = error.cause
+        cause: Exception = getattr(error, "cause", error)
         self._failures[part.name] += 1
         if isinstance(cause, PolysemeError):
             raise cause
@@ -181,7 +203,7 @@ class ActorPool:
             ) from error
         self._lost(f"{part.name}: {reason(cause)}; it is embedded again")
 
-    def _lose(self, what: str, error: Any) -> None:
+    def _lose(self, what: str, error: Exception) -> None:
         cause = getattr(error, "cause", None)
         if isinstance(cause, PolysemeError):
             raise cause

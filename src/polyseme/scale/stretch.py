@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from polyseme.scale.parts import Part
 from polyseme.text.layouts import read_sentences
@@ -11,6 +12,9 @@ from polyseme.text.lines import Lines
 from polyseme.text.readers import Sentence
 from polyseme.text.repairs import Repairs
 from polyseme.text.segmentation import Segmentation
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,9 @@ class _Within(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # any writeable buffer
-        data = self._stream.read1(min(len(buffer), self._left))
-        buffer[: len(data)] = data
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = self._stream.read1(min(len(view), self._left))
+        view[: len(data)] = data
         self._left -= len(data)
         return len(data)

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.embed.choices import NUMBER_TYPES
 from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import reason
 
@@ -58,6 +59,12 @@ def stored_parts(folder: Path, suffix: str) -> list[Part]:
         else:
             part.path.unlink()
     return parts
+
+
+def check_number_type(dtype: str) -> None:
+    """Refuse a number type that files do not hold."""
+    if dtype not in NUMBER_TYPES:
+        raise InputError(f"unknown dtype {dtype!r}; expected one of {', '.join(NUMBER_TYPES)}")
 
 
 def converted(vectors: npt.NDArray[np.floating], dtype: str, *, where: str) -> npt.NDArray[np.floating]:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from polyseme.embed.choices import NUMBER_TYPES, NumberType
-from polyseme.embed.writers.base import Format
+from polyseme.embed.choices import NumberType
+from polyseme.embed.writers.base import Format, check_number_type
 from polyseme.embed.writers.hdf5 import Hdf5Format
 from polyseme.embed.writers.npz import NpzFormat
 from polyseme.embed.writers.writer import VectorWriter
@@ -61,8 +61,7 @@ def open_writer(
     if out.suffix not in makers:
         got = f"the suffix is {out.suffix!r}" if out.suffix else "the name has no suffix"
         raise InputError(f"{out}: {got}, expected one of {', '.join(SUFFIXES)}")
-    if dtype not in NUMBER_TYPES:
-        raise InputError(f"unknown dtype {dtype!r}; expected one of {', '.join(NUMBER_TYPES)}")
+    check_number_type(dtype)
     form = makers[out.suffix]()
     if out.is_dir():
         raise InputError(f"{out}: is a folder, expected the name of a file; give another name")
