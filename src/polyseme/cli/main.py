@@ -16,6 +16,7 @@ from polyseme.cli import (
     demo,
     embed,
     evaluate,
+    explore,
     index,
     info,
     probe,
@@ -60,6 +61,7 @@ app.command("probe")(probe.probe)
 app.add_typer(cove.app, name="cove")
 app.add_typer(task.app, name="task")
 app.command("serve", cls=ServeSettingsCommand)(serve.serve)
+app.command("explore")(explore.explore)
 app.command("demo")(demo.demo)
 
 

@@ -15,6 +15,8 @@ class Occurrence(NamedTuple):
     position: int
     place: Place = Place()
     """Where the sentence came from."""
+    number: int | None = None
+    """Which of the occurrences of the index it is, from 0; not part of what leaves the program."""
 
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it."""

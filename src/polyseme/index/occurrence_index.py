@@ -17,6 +17,7 @@ from polyseme.index.averages import average_directions, too_rare
 from polyseme.index.build import Builder, Selection
 from polyseme.index.choices import Compression, Words
 from polyseme.index.folder_store import FolderStore
+from polyseme.index.numbered import Numbered
 from polyseme.index.occurrence import Occurrence, SimilarWord
 from polyseme.index.store import Choice
 from polyseme.index.stores import open_store
@@ -218,7 +219,7 @@ class OccurrenceIndex:
             near, numbers = self._store.search(query, wanted, choice, exact=exact, whitening=whitening)
             kept = (self._first_of_each_word(numbers) if group else np.arange(len(numbers)))[:k]
             if len(kept) == k or len(numbers) < wanted:
-                return self._store.read(numbers[kept], near[kept])
+                return self.numbered.read(numbers[kept], near[kept])
             wanted *= 4  # several occurrences were of one word
 
     def vector(self, sentence: Sequence[str], position: int) -> Vectors:
@@ -233,12 +234,16 @@ class OccurrenceIndex:
             word: As it is written in the text, or in another letter case.
             most: At most this many, spread evenly over the text.
         """
-        numbers = self._store.numbers(word)
-        if not (total := len(numbers)):
+        numbers = self.numbered.of(word, most=most)
+        if not len(numbers):
             why = cut_apart(word, self.segmentation) or "it is not in the text, or was not chosen"
             raise InputError(f"{self.name}: no occurrence of {word!r}; {why}")
-        some = numbers[np.unique(np.linspace(0, total - 1, min(most or total, total)).astype(np.int64))]
-        return self._store.read(some, np.ones(len(some), np.float32)), self._store.vectors(some)
+        return self.numbered.read(numbers), self.numbered.vectors(numbers)
+
+    @cached_property
+    def numbered(self) -> Numbered:
+        """The occurrences by number, without a search."""
+        return Numbered(self._store)
 
     @cached_property
     def counts(self) -> Counter[str]:

@@ -8,11 +8,20 @@ from typing import Any, TypeVar, cast, get_type_hints
 from polyseme import __version__
 from polyseme.errors import MissingPart
 from polyseme.files.whole import JSON
-from polyseme.serve import pages, studies
+from polyseme.serve import explored, pages, studies
 from polyseme.serve.body import Bodies, Receive
 from polyseme.serve.encoding import as_json
+from polyseme.serve.explore_requests import (
+    CompareRequest,
+    GroupRequest,
+    MapNearestRequest,
+    MapSensesRequest,
+    PointsRequest,
+    WordRequest,
+)
 from polyseme.serve.gate import Application, Gate, Scope, Send
 from polyseme.serve.parts import Parts
+from polyseme.serve.refusal import Refusal
 from polyseme.serve.requests import (
     NearestRequest,
     Request,
@@ -77,6 +86,7 @@ def application(
     described = _described(service, started)
     posts = _add_posts(described, service)
     _add_gets(described, service)
+    _add_explorer(described, service)
     described.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     # The router alone: FastAPI's layers around it handle errors and measure, as the gate does.
     router = cast("Application", described.router)
@@ -138,6 +148,12 @@ def _add_posts(app: FastAPI, service: Service) -> dict[str, Posted]:
         ("/similar", study(studies.similar, SimilarRequest), "Words like a word, in the index or the model."),
         ("/senses", study(studies.senses, SensesRequest), "The senses of a word in the index."),
         ("/predict", service.predict, "What the task says about texts or examples."),
+        ("/explore/occurrences", study(explored.points, PointsRequest), "The sentences of points of the map."),
+        ("/explore/group", study(explored.group, GroupRequest), "What a group of points has in common."),
+        ("/explore/word", study(explored.word, WordRequest), "The occurrences of a word, with their points."),
+        ("/explore/senses", study(explored.senses, MapSensesRequest), "The senses of a word on the map."),
+        ("/explore/nearest", study(explored.nearest, MapNearestRequest), "Occurrences that mean the same, and points."),
+        ("/explore/compare", study(explored.compared, CompareRequest), "A word in two texts, or two words in one."),
     ):
         kind = get_type_hints(answer)["asked"]
         posts[path] = _posted(answer, kind, bodies)
@@ -177,6 +193,25 @@ def _add_gets(app: FastAPI, service: Service) -> None:
     _get(app, "/openapi.json", openapi, "The description of this interface.")
     _get(app, "/docs", overview, "The list of these paths, for people.")
     app.router.add_route("/", overview, methods=["GET", "HEAD"], include_in_schema=False)
+
+
+def _add_explorer(app: FastAPI, service: Service) -> None:
+    async def page(_: HttpRequest) -> Response:
+        explored.explorer_of(service.ready())
+        return Response(pages.explorer(), media_type="text/html", headers={"content-security-policy": pages.EXPLORER})
+
+    async def facts(_: HttpRequest) -> Response:
+        return _json({**explored.explorer_of(service.ready()).facts(), **_named(service)})
+
+    async def array(request: HttpRequest) -> Response:
+        found = explored.explorer_of(service.ready()).array(request.path_params["name"])
+        if found is None:
+            raise Refusal(404, "no_such_array", "the map has no array of this name; /explore/map lists them")
+        return Response(found, media_type="application/octet-stream")
+
+    _get(app, "/explore", page, "The explorer, for people.")
+    _get(app, "/explore/map", facts, "What the map shows.")
+    _get(app, "/explore/arrays/{name}", array, "Numbers about each point, little-endian.")
 
 
 def _posted(answer: Callable[..., Awaitable[bytes]], kind: type[Request], bodies: Bodies) -> Posted:

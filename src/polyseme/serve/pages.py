@@ -12,6 +12,10 @@ from polyseme.files.whole import JSON
 STATIC = Path(__file__).parent / "static"
 POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 """For every page."""
+EXPLORER = POLICY.replace(
+    "'self'", "'self'; script-src 'self' 'unsafe-eval'; img-src 'self' data: blob:; worker-src 'self' blob:", 1
+)
+"""For the explorer: the library that draws its map compiles its drawing functions in the page."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -25,6 +29,11 @@ fields.</p>
 </table>
 </html>
 """
+
+
+def explorer() -> str:
+    """The page of the explorer."""
+    return (STATIC / "explore.html").read_text(encoding="utf-8")
 
 
 def overview(openapi: dict[str, JSON], model: str, fingerprint: str) -> str:

@@ -15,6 +15,7 @@ from polyseme.embed.static_vectors import StaticVectors
 from polyseme.errors import InputError, MissingPart
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.nn.choices import PRECISIONS, Precision
+from polyseme.serve.explorer import Explorer
 from polyseme.serve.settings import Settings
 from polyseme.study.output_words import output_words
 from polyseme.tasks.examples import Example
@@ -45,6 +46,7 @@ class Parts:
         model: The same model for scores and substitutes, in another thread; None if it is not a language model.
         index: Is searched, if there is one.
         task: Is asked, if there is one.
+        explorer: Is shown in a browser, if there is one.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Parts:
     model: Embedder | None
     index: OccurrenceIndex | None
     task: Predictor | None
+    explorer: Explorer | None = None
 
     @cached_property
     def words(self) -> StaticVectors:

@@ -1,22 +1,18 @@
 """Which senses does a word have in a text? Its occurrences in clusters."""
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import torch
 
 from polyseme.arrays import Numbers, Vectors
-from polyseme.embed.embedder import Embedder
 from polyseme.errors import InputError, MissingPart
 from polyseme.files.whole import JSON
 from polyseme.index.occurrence import Occurrence
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.vectors import unit
-from polyseme.nn.sampled_softmax import log_uniform
+from polyseme.study.typical_words import LabelSource, TypicalWords
 
 MOST_OCCURRENCES = 2_000
 MOST_SENSES = 8
@@ -28,7 +24,6 @@ _COUNTED = 500  # occurrences in which senses are counted
 _REFERENCES = 10  # random clouds without senses, with which the clusters are compared
 _DEVIATIONS = 3  # above the mean of those: what chance hardly reaches
 _CENTRAL = 20  # occurrences of a sense whose substitutes label it
-_SUBSTITUTES = 100  # words considered for each of those occurrences
 _SEED = 1
 
 
@@ -62,7 +57,7 @@ class Senses:
     occurrences: list[Occurrence]
     """Those that were clustered."""
     senses: list[Sense]
-    labels: Literal["substitutes", "neighbours"]
+    labels: LabelSource
     """Where labels come from: from the model's softmax or, if it has none, from the nearest other words of the text."""
     silhouette: float | None
     """How well the clusters are separated, from -1 to 1; None for a single one."""
@@ -127,7 +122,7 @@ def induce_senses(
         )
     points = index.whitening(points) if whiten else points
     assigned, silhouette, by_chance = cluster(points, senses)
-    label = _Labels(index, word, labels)
+    label = TypicalWords(index, [word], count=labels)
     found = [
         _sense(occurrences, points, np.flatnonzero(assigned == number), label, examples)
         for number in range(assigned.max() + 1)
@@ -135,7 +130,9 @@ def induce_senses(
     return Senses(word, occurrences, found, label.source, silhouette, by_chance, points, assigned)
 
 
-def _sense(occurrences: Sequence[Occurrence], points: Vectors, rows: Numbers, label: "_Labels", examples: int) -> Sense:
+def _sense(
+    occurrences: Sequence[Occurrence], points: Vectors, rows: Numbers, label: TypicalWords, examples: int
+) -> Sense:
     """The sense that some rows of the occurrences have."""
     similarity = points[rows] @ unit(points[rows].mean(axis=0))
     central = list(_distinct(occurrences, rows[np.argsort(-similarity, kind="stable")]))
@@ -186,36 +183,6 @@ def _by_chance(points: Vectors, count: int) -> float:
     spread = points.std(axis=0)
     reached = [_k_means(draw.standard_normal(points.shape) * spread, count)[1] for _ in range(_REFERENCES)]
     return float(np.mean(reached) + _DEVIATIONS * np.std(reached, ddof=1))
-
-
-class _Labels:
-    """Labels a sense by words that fit where it occurs."""
-
-    def __init__(self, index: OccurrenceIndex, word: str, count: int) -> None:
-        self._index, self._word, self._count = index, word.casefold(), count
-        source = index.embedder
-        self._predictor = source if isinstance(source, Embedder) and source.model.predicts_words else None
-        self.source: Literal["substitutes", "neighbours"] = "substitutes" if self._predictor else "neighbours"
-
-    def __call__(self, occurrences: Sequence[Occurrence]) -> list[str]:
-        weights: defaultdict[str, float] = defaultdict(float)
-        for one in occurrences:
-            for word, weight in self._fitting(one):
-                if word.casefold() != self._word and any(map(str.isalpha, word)):
-                    weights[word] += weight
-        return sorted(weights, key=lambda word: -weights[word])[: self._count]
-
-    def _fitting(self, one: Occurrence) -> Iterator[tuple[str, float]]:
-        vocabulary = self._predictor.model.vocabulary if self._predictor else None
-        if self._predictor is None or vocabulary is None:
-            for near in self._index.nearest(one.sentence, one.position, k=_SUBSTITUTES, words="other", group=True):
-                yield near.word, near.similarity
-            return
-        found = self._predictor.substitutes(one.sentence, one.position, k=_SUBSTITUTES)
-        ranks = torch.tensor([vocabulary.ids[fit.word] for fit in found])
-        for fit, anywhere in zip(found, log_uniform(ranks, len(vocabulary)).log().tolist(), strict=True):
-            # What is likely everywhere, as "the" is, says nothing about a sense.
-            yield fit.word, math.exp(fit.log_probability) * max(0.0, fit.log_probability - anywhere)
 
 
 def _distinct(occurrences: Sequence[Occurrence], rows: Numbers) -> Iterator[int]:

@@ -1,0 +1,43 @@
+// Builds the page: `npm install && npm run build` writes ../static/explore.{html,css,js} and the licences of what is in it.
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const OUT = "../static";
+// The test of the built page computes the same digest, to see whether it was built from these sources.
+const sources = readdirSync(".").filter((name) => /\.(js|css|html|json)$/.test(name)).sort();
+const digest = createHash("sha256");
+for (const name of sources) digest.update(name + "\0").update(readFileSync(name)).update("\0");
+const stamp = `sources ${digest.digest("hex")}`;
+
+const made = await build({
+  entryPoints: ["main.js"],
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  metafile: true,
+  outfile: `${OUT}/explore.js`,
+  banner: { js: `/* ${stamp}; licences: explore.licenses.txt */` },
+});
+await build({
+  entryPoints: ["style.css"],
+  minify: true,
+  outfile: `${OUT}/explore.css`,
+  banner: { css: `/* ${stamp} */` },
+});
+writeFileSync(`${OUT}/explore.html`, readFileSync("index.html", "utf8"));
+
+const inside = new Set();
+for (const path of Object.keys(made.metafile.inputs)) {
+  const found = path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/);
+  if (found) inside.add(found[1]);
+}
+const notices = [...inside].sort().map((name) => {
+  const { version, license } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
+  const file = ["LICENSE", "LICENSE.md", "LICENSE.txt"].map((one) => `node_modules/${name}/${one}`).find(existsSync);
+  return `${name} ${version} (${license})\n\n${file ? readFileSync(file, "utf8").trim() : ""}\n`;
+});
+writeFileSync(`${OUT}/explore.licenses.txt`, `What explore.js contains beside polyseme:\n\n${notices.join("\n---\n\n")}`);
