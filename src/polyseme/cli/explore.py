@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -118,28 +119,28 @@ def explore(
 
     Example: polyseme explore novel.txt
     """
-    _check(sources, html)
-    from polyseme.serve.exploring import Wanted, open_explorer
-
+    exploring = _checked(sources, html)
     named: dict[str, object] = {"points": points, "sample": sample, "words": tuple(word or ()) or None}
     with shown(progress) as watcher:
         build = _Build(model, tokenize, dictionary, reader, precision, watcher)
         folders = [build.index(source, output if number == 0 else None) for number, source in enumerate(sources)]
-        wanted = Wanted(folders, model, named, static, labels, column, remake, threads)
-        parts = open_explorer(wanted, watcher)
+        wanted = exploring.Wanted(folders, model, named, static, labels, column, remake, threads)
+        parts = exploring.open_explorer(wanted, watcher)
     if html is None:
         return _serve(parts, folders[0], port, browser=browser)
     return _write(html, parts, html_points, word or [])
 
 
-def _check(sources: list[str], html: Path | None) -> None:
-    """Refuse what cannot be done before anything is."""
+def _checked(sources: list[str], html: Path | None) -> ModuleType:
+    """The module that opens the explorer; what cannot be done is refused before anything is."""
+    from polyseme.serve import exploring
     from polyseme.serve.html_export import check_path
 
     if html is not None:
         check_path(html)
     if len(sources) > 2:
         raise InputError(f"{len(sources)} indexes or texts; one is shown, or two are compared")
+    return exploring
 
 
 @dataclass(frozen=True)

@@ -46,22 +46,16 @@ def build_map(
     names, own = layer_names(indexes[0].embedder, static), own_layer(indexes[0])
     layers, found = _arranged(_Work(indexes, static, watcher), sample, others, names, own, threads)
     corpora, numbers = np.concatenate([sample, others], axis=1)
-    words, word_names = numbered_names([word for part in found for word in part.words])
-    documents, document_names = numbered_names([document for part in found for document in part.documents])
-    labels, label_names = numbered_names([label for part in found for label in part.labels])
     return OccurrenceMap(
-        settings=settings,
-        sample=sample.shape[1],
-        numbers=numbers,
-        corpora=corpora.astype(np.uint8),
-        words=words,
-        word_names=word_names,
-        documents=documents,
-        document_names=document_names,
-        labels=labels,
-        label_names=label_names,
-        layers=layers,
-        own=own,
+        settings,
+        sample.shape[1],
+        numbers,
+        corpora.astype(np.uint8),
+        *numbered_names([word for part in found for word in part.words]),
+        *numbered_names([document for part in found for document in part.documents]),
+        *numbered_names([label for part in found for label in part.labels]),
+        layers,
+        own,
     )
 
 

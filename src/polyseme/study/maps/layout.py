@@ -120,7 +120,8 @@ def tsne() -> ModuleType:
         import openTSNE as library  # noqa: N813 - its own name
     except ImportError as error:
         raise MissingPart("maps need openTSNE; run: pip install 'polyseme[explore]'") from error
-    return library
+    found: ModuleType = library
+    return found
 
 
 def _arrange(points: Vectors, begin: Vectors, told: Told, threads: int) -> "_Arrangement":
