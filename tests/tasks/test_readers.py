@@ -130,6 +130,11 @@ def test_trees(tmp_path: Path) -> None:
     assert two.repairs[NEUTRAL] == 1
     assert len(read(tmp_path, "a", SST, "classify", subtrees=True)) == 7 + 3 + 3
     assert Text(("fun",), "positive") in read(tmp_path, "a", SST, "classify", subtrees=True, classes=2)
+    again = read(tmp_path, "b", "(3 (2 very) (3 (2 very) (3 good)))\n(3 good)\n(3 good)\n", "classify", subtrees=True)
+    assert [" ".join(text.tokens) for text in again if isinstance(text, Text)] == [
+        *("very", "good", "very good", "very very good"),
+        *("good", "good"),  # whole texts are never left out
+    ]
 
 
 def test_pairs(tmp_path: Path) -> None:

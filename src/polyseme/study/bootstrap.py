@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.tasks.metrics.bootstrap import resampled
+
 DRAWS = 2_000
 """How often the items are drawn, as many as there are, with replacement."""
-_BLOCK = 100  # draws at a time
 
 
 def interval(
@@ -25,11 +26,6 @@ def interval(
     Returns:
         Its lower ends (C,) and its upper ends (C,).
     """
-    random, count = np.random.default_rng(seed), len(values)
-    means = []
-    for start in range(0, draws, _BLOCK):
-        some = min(_BLOCK, draws - start)
-        times = random.multinomial(count, np.full(count, 1 / count), some)  # (some, N) how often each item is drawn
-        means.append(times @ values / count)
-    low, high = np.quantile(np.concatenate(means), [(1 - share) / 2, (1 + share) / 2], axis=0)
+    means = resampled(values, samples=draws, seed=seed) / len(values)
+    low, high = np.quantile(means, [(1 - share) / 2, (1 + share) / 2], axis=0)
     return low, high

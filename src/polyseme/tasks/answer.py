@@ -12,7 +12,7 @@ from polyseme.progress import Figure
 from polyseme.tasks.answer_spans import best_spans, cut_passage, span_text, token_spans
 from polyseme.tasks.bidaf import Bidaf, SpanScores
 from polyseme.tasks.examples import Answer, Question, Tokens
-from polyseme.tasks.inputs import Inputs
+from polyseme.tasks.inputs import Inputs, Vectors
 from polyseme.tasks.kind import Tables
 from polyseme.tasks.metrics.answers import answer_f1, normalised
 from polyseme.tasks.metrics.score import Score
@@ -26,6 +26,9 @@ from polyseme.tasks.writers.records import to_record
 
 class AnswerModel(TaskModel[Question]):
     """The first and the last token of an answer by `Bidaf`; learnt so that any of the right answers is likely.
+
+    Beside its vector each token has a mark: whether the question has the same word (Weissenborn et al. 2017).
+    Attention learns this by itself from a hundred thousand questions, but not from some thousands.
 
     Args:
         inputs: Gives the vectors.
@@ -42,7 +45,7 @@ class AnswerModel(TaskModel[Question]):
         self.inputs = inputs
         self.longest = longest
         self.network = Bidaf(
-            input_dim=inputs.input_dim,
+            input_dim=inputs.input_dim + 1,
             output_dim=inputs.output_dim,
             hidden_dim=hidden_dim,
             depth=depth,
@@ -53,7 +56,10 @@ class AnswerModel(TaskModel[Question]):
         """Where the answers begin and end: twice (B, T)."""
         # The sentences of a passage are end to end in flat order, right behind their question.
         lengths = [len(side) for example in batch.examples for side in (example.question, example.tokens)]
-        scores: SpanScores = self.network(self.inputs(batch.words), lengths)
+        vectors = self.inputs(batch.words)
+        asked = [mark for example in batch.examples for mark in asked_words(example)]
+        marks = torch.tensor(asked, dtype=vectors.input.dtype, device=vectors.input.device).unsqueeze(1)  # (N, 1)
+        scores: SpanScores = self.network(Vectors(torch.cat([vectors.input, marks], dim=1), vectors.output), lengths)
         return scores
 
     def losses(self, batch: Batch[Question]) -> Tensor:
@@ -154,6 +160,17 @@ class AnswerQuestions(PairedKind[Question]):
     def of_texts(self, number: int, texts: tuple[str, str], tokens: tuple[Tokens, Tokens]) -> Question:
         """See `PairedKind`."""
         return Question(str(number), tokens[0], texts[1], tokens[1], token_offsets(texts[1], tokens[1]))
+
+
+def asked_words(example: Question) -> list[bool]:
+    """Whether each token of the question, and then of the passage, is a word of the question, in any case.
+
+    Example:
+        >>> asked_words(Question("1", ("Who", "ran", "?"), "Ada ran", ("Ada", "ran"), ((0, 3), (4, 7))))
+        [True, True, True, False, True]
+    """
+    asked = {token.lower() for token in example.question}
+    return [token.lower() in asked for token in (*example.question, *example.tokens)]
 
 
 def _texts(example: Question) -> list[str]:

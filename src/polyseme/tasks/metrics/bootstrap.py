@@ -81,15 +81,30 @@ def bootstrap_sums(
     """
     if samples < 1:
         raise InputError(f"samples is {samples}; give 1 or more")
-    n = len(first)
     difference = float(formula(first.sum(0)) - formula(second.sum(0)))
-    random = np.random.default_rng(seed)
-    drawn: list[Sums] = []
-    for begin in range(0, samples, step := max(1, _AT_ONCE // n)):
-        times = random.multinomial(n, np.full(n, 1 / n), size=min(step, samples - begin)).astype(np.float64)
-        drawn.append(formula(times @ first) - formula(times @ second))  # (step,)
-    found = np.concatenate(drawn)
+    ours, theirs = np.hsplit(resampled(np.hstack([first, second]), samples=samples, seed=seed), [first.shape[1]])
+    found = formula(ours) - formula(theirs)  # (samples,)
     low, high = np.quantile(found, (0.025, 0.975))
     # The sample itself is counted as one draw, so that p is never 0.
     below, above = ((found <= 0).sum() + 1) / (samples + 1), ((found >= 0).sum() + 1) / (samples + 1)
-    return Difference(difference, float(low), float(high), float(min(1.0, 2 * min(below, above))), samples, n)
+    return Difference(difference, float(low), float(high), float(min(1.0, 2 * min(below, above))), samples, len(first))
+
+
+def resampled(items: Sums, *, samples: int, seed: int) -> Sums:
+    """The sums of items that are drawn again and again, each time as many as there are, with replacement.
+
+    Args:
+        items: (N, C) what each item adds to the sums; a draw takes the same items of all columns.
+        samples: How many times items are drawn.
+        seed: The same seed gives the same draws.
+
+    Returns:
+        (samples, C)
+    """
+    n = len(items)
+    random = np.random.default_rng(seed)
+    drawn: list[Sums] = []
+    for begin in range(0, samples, step := max(1, _AT_ONCE // n)):
+        times = random.multinomial(n, np.full(n, 1 / n), size=min(step, samples - begin))  # (step, N)
+        drawn.append(times.astype(np.float64) @ items)
+    return np.concatenate(drawn)

@@ -1,7 +1,8 @@
 """Reads the trees of the Stanford Sentiment Treebank: ``(3 (2 It) (4 (2 's) (3 fun)))``, one a line.
 
 The treebank's escapes are undone: ``-LRB-`` is a bracket, a slash has no backslash before it. With two classes, 0 and 1
-are ``negative``, 3 and 4 ``positive``, and what is neutral is left out.
+are ``negative``, 3 and 4 ``positive``, and what is neutral is left out. Half of all phrases are repetitions, mostly of
+single words; they are read once, since they would drown the others.
 """
 
 import re
@@ -19,12 +20,17 @@ _CLASSES = frozenset("01234")
 
 
 def read_trees(reading: Reading) -> Iterator[Text]:
-    """Read the text of each tree with its class, or of all its subtrees."""
+    """Read the text of each tree with its class, or of all its subtrees: each phrase once, whole texts always."""
+    seen: set[Text] = set()
     for line in reading.lines:
         if not line.strip():
             continue
-        texts = parse_tree(line, reading.place)
-        for text in texts if reading.options.subtrees else texts[-1:]:
+        *phrases, whole = parse_tree(line, reading.place)
+        texts = [whole]
+        if reading.options.subtrees:
+            texts = [*(phrase for phrase in dict.fromkeys(phrases) if phrase not in seen), whole]
+            seen.update(texts)
+        for text in texts:
             if reading.options.classes == 5:
                 yield text
             elif text.label in _OF_TWO:
