@@ -46,11 +46,12 @@ def test_every_module_imports_without_the_optional_packages() -> None:
         for module in pkgutil.walk_packages(polyseme.__path__, "polyseme.")
         if module.name not in ("polyseme.__main__", "polyseme.compat.sklearn", "polyseme.embed.writers.parquet")
         and (not module.name.startswith("polyseme.serve.") or module.name in WITHOUT_A_SERVER)
+        and not module.name.startswith("polyseme.index.postgres.")
     ]
     assert len(modules) > 40
     script = (
         "import sys, importlib\n"
-        "absent = ('pyarrow', 'sklearn', 'matplotlib', 'faiss', 'sacrebleu', 'fastapi', 'orjson')\n"
+        "absent = ('pyarrow', 'sklearn', 'matplotlib', 'faiss', 'sacrebleu', 'fastapi', 'orjson', 'psycopg')\n"
         "for name in absent: sys.modules[name] = None\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
         "from polyseme.errors import MissingPart\n"
@@ -60,6 +61,10 @@ def test_every_module_imports_without_the_optional_packages() -> None:
         "try: import polyseme.serve.process\n"
         "except MissingPart as error: assert \"pip install 'polyseme[serve]'\" in str(error), error\n"
         "else: raise SystemExit('imported without FastAPI')\n"
+        "from polyseme.index.occurrence_index import OccurrenceIndex\n"
+        "try: OccurrenceIndex('postgresql://host/words')\n"
+        "except MissingPart as error: assert \"pip install 'polyseme[postgres]'\" in str(error), error\n"
+        "else: raise SystemExit('opened without psycopg')\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@
     ├── InputError      text or an argument is not what was expected (also a ValueError)
     ├── FormatError     a model or data file is not what it claims to be (also a ValueError)
     ├── OutputError     a result could not be written; what was written so far is kept (also an OSError)
+    ├── StoreError      a database cannot be reached, or refused what was asked (also an OSError)
     ├── Diverged        training went wrong again and again, however low the learning rate
     └── MissingPart     an optional package or a part of a model (a softmax, a vocabulary) is not there
 
@@ -31,6 +32,10 @@ class FormatError(PolysemeError, ValueError):
 
 class OutputError(PolysemeError, OSError):
     """A result could not be written."""
+
+
+class StoreError(PolysemeError, OSError):
+    """A database cannot be reached, or refused what was asked."""
 
 
 class MissingPart(PolysemeError):  # noqa: N818 - it names what is missing, not what went wrong

@@ -212,7 +212,12 @@ def read_run(folder: Path, kind: str) -> RunRecord:
 
 
 def check_same(
-    stored: Mapping[str, JSON], given: Mapping[str, JSON], folder: Path | str, *, may_differ: Collection[str] = ()
+    stored: Mapping[str, JSON],
+    given: Mapping[str, JSON],
+    folder: Path | str,
+    *,
+    may_differ: Collection[str] = (),
+    give_up: str = "delete this folder to begin again",
 ) -> None:
     """Refuse settings under which the rest of a run would not match its beginning.
 
@@ -221,6 +226,7 @@ def check_same(
         given: Those of this one.
         folder: Where the interrupted run keeps its work.
         may_differ: Settings that need not be the same.
+        give_up: What to do to begin again instead, as the end of a message.
 
     Raises:
         InputError: A setting differs.
@@ -232,7 +238,7 @@ def check_same(
         before, after = _shown(stored, given, name), _shown(given, stored, name)
         raise InputError(
             f"{folder}: {name} was {before} in the interrupted run and is {after} here; resume with the settings of "
-            "the interrupted run, or delete this folder to begin again"
+            f"the interrupted run, or {give_up}"
         )
 
 

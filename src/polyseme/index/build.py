@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -76,7 +77,7 @@ class Builder:
     Args:
         embedder: Computes the vectors.
         corpus: The text.
-        place: The index: a folder.
+        place: The index: a folder, or the address of a database.
         layers: Which vector of an occurrence.
         compression: How vectors are stored.
         selection: Which occurrences are stored.
@@ -98,7 +99,7 @@ class Builder:
     ) -> None:
         if compression not in COMPRESSIONS:
             raise InputError(f"unknown compression {compression!r}; expected {', '.join(COMPRESSIONS)}")
-        check_place(place, compression)
+        check_place(place, compression, embedder.dim)
         corpus.follow(embedder.segmentation)
         self._embedder, self._corpus, self._place = embedder, corpus, place
         self._layers = check_single(layers, embedder.layers)
@@ -168,14 +169,14 @@ class Builder:
         """Embed the rest of the text and store it."""
         done, counter = run.sentences, TokenCounter(watcher, f"indexing {self._corpus}")
         waiting = deque[_Waiting]()
-        stream = self._embedder.stream(self._sentences(done, waiting, counter), layers=self._layers)
         try:
-            for rows in interrupted.each(stream):
-                sentence = waiting.popleft()
-                if sentence.number >= done:
-                    chosen = rows[sentence.positions]
-                    run.add(sentence.number, sentence.tokens, sentence.positions, chosen, sentence.place)
-                counter.add(len(sentence.tokens), sentence.share)
+            with closing(self._sentences(done, waiting, counter)) as sentences:
+                for rows in interrupted.each(self._embedder.stream(sentences, layers=self._layers)):
+                    sentence = waiting.popleft()
+                    if sentence.number >= done:
+                        chosen = rows[sentence.positions]
+                        run.add(sentence.number, sentence.tokens, sentence.positions, chosen, sentence.place)
+                    counter.add(len(sentence.tokens), sentence.share)
         except Interrupted as error:
             run.save()
             stored = f"what was done is stored in {run.work}: continue with --resume"
@@ -185,7 +186,9 @@ class Builder:
             what = "the sample holds no occurrence" if self._selection.words is None else "it has none of the words"
             raise InputError(f"{self._corpus}: {what}; nothing was stored")
 
-    def _sentences(self, done: int, waiting: deque[_Waiting], counter: TokenCounter) -> Iterator[list[str]]:
+    def _sentences(
+        self, done: int, waiting: deque[_Waiting], counter: TokenCounter
+    ) -> Generator[list[str], None, None]:
         """Yield the tokens of the sentences to embed, after those that are done; the rest of each is kept for later."""
         for number, sentence in enumerate(self._corpus.nonempty()):
             tokens, share = sentence.tokens, self._corpus.share_read()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from polyseme.errors import InputError
 from polyseme.files.whole import JSON
 from polyseme.files.work_folder import work_path
 from polyseme.index.about import About
@@ -27,20 +28,35 @@ def open_store(place: str | Path, *, verify: bool) -> Store:
     """The index under a name, open for reading.
 
     Args:
-        place: A folder.
-        verify: Read every file once and compare it with its checksum.
+        place: A folder, or the address of a database.
+        verify: Of a folder, read every file once and compare it with its checksum.
     """
+    if is_address(place):
+        from polyseme.index.postgres.address import Address
+        from polyseme.index.postgres.reading import PostgresStore
+
+        return PostgresStore(Address.parse(str(place)))
     return FolderStore(Path(place), verify=verify)
 
 
-def check_place(place: str | Path, compression: Compression) -> None:
-    """Raise an error if no index can be written under a name with this compression, or a package is missing."""
-    check_folder(Path(place))
+def check_place(place: str | Path, compression: Compression, dim: int) -> None:
+    """Raise an error if no index of such vectors can be written under a name, or a package is missing."""
+    if not is_address(place):
+        check_folder(Path(place))
+        return
+    from polyseme.index.postgres.address import Address
+    from polyseme.index.postgres.tables import WIDEST
+
+    name = Address.parse(str(place)).name
+    if compression != "float16":
+        raise InputError(f"{name}: a database stores two bytes per number; leave out --compression {compression}")
+    if dim > WIDEST:
+        raise InputError(f"{name}: vectors of {dim:,} numbers, and pgvector can search {WIDEST:,}; use a folder")
 
 
 def interrupted_run(place: str | Path) -> bool:
     """Whether an interrupted run of the index under a name may have left its work."""
-    return work_path(Path(place)).exists()
+    return is_address(place) or work_path(Path(place)).exists()
 
 
 def begin_run(
@@ -54,4 +70,10 @@ def begin_run(
     label: str | None,
 ) -> Run:
     """Begin or resume a run that makes the index under a name, or adds to it; see `FolderRun` for the arguments."""
+    if is_address(place):
+        from polyseme.index.postgres.address import Address
+        from polyseme.index.postgres.writing import PostgresRun
+
+        address = Address.parse(str(place))
+        return PostgresRun(address, about, settings, resume=resume, append=append, batch_bytes=shard_bytes)
     return FolderRun(Path(place), about, settings, resume=resume, append=append, shard_bytes=shard_bytes, label=label)
