@@ -53,27 +53,33 @@ class RayNodes:
             raise
 
     def add_node(self) -> None:
-        """Start a node and wait until the cluster knows it."""
+        """Start one more node and wait until it runs."""
+        self._nodes.append(self._start(len(self._nodes)))
+
+    def revive_node(self, number: int) -> None:
+        """Start a node again that was killed."""
+        self._nodes[number] = self._start(number)
+
+    def _start(self, number: int) -> "subprocess.Popen[bytes]":
         head = ["--head", "--port", str(self._port), "--include-dashboard", "false", "--temp-dir", str(self._folder)]
-        which = ["--address", self.address] if self._nodes else head
+        which = ["--address", self.address] if number else head
         command = [str(Path(sys.executable).with_name("ray")), "start"]
-        log = (self._folder / f"node-{len(self._nodes)}.log").open("wb")
+        log = (self._folder / f"node-{number}.log").open("wb")
         # The mark in the environment tells processes of this cluster from all others.
-        environment = {**self.environment, "POLYSEME_RAY_NODE": self._node_mark()}
+        environment = {**self.environment, "POLYSEME_RAY_NODE": self._node_mark(number)}
         with log:
-            self._nodes.append(
-                subprocess.Popen(
-                    [*command, *which, *self._options], stdout=log, stderr=subprocess.STDOUT, env=environment
-                )
+            node = subprocess.Popen(
+                [*command, *which, *self._options], stdout=log, stderr=subprocess.STDOUT, env=environment
             )
         begun = time.monotonic()
         while b"Ray runtime started" not in Path(log.name).read_bytes():
-            if self._nodes[-1].poll() is not None or time.monotonic() - begun > _WAIT:
+            if node.poll() is not None or time.monotonic() - begun > _WAIT:
                 raise RuntimeError(f"a node did not start: {Path(log.name).read_text()[-2000:]}")
             time.sleep(0.1)
         if not self.address:
             told = re.search(r"Local node IP: *([^\s\x1b]+)", Path(log.name).read_text())
             self.address = f"{told[1] if told else '127.0.0.1'}:{self._port}"
+        return node
 
     def actors(self) -> list[int]:
         """The processes that embed, on all nodes."""
@@ -103,8 +109,8 @@ class RayNodes:
     ) -> None:
         self.close()
 
-    def _node_mark(self, number: int | None = None) -> str:
-        return f"{self._mark}-{len(self._nodes) if number is None else number}"
+    def _node_mark(self, number: int) -> str:
+        return f"{self._mark}-{number}"
 
     def _processes(self, mark: str) -> Iterator[int]:
         """The processes that have a mark in their environment; only those of this user can be looked at."""

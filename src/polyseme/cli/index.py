@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,19 +13,21 @@ from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
     JsonFlag,
-    ModelOption,
     OptionsFile,
     PrecisionOption,
     ProgressOption,
-    TextArgument,
     TokenizeOption,
     VectorsFile,
-    check_outside,
-    follow_model,
-    model_path,
-    open_corpus,
     query_model,
     tell_repairs,
+)
+from polyseme.cli.index_source import (
+    IndexedText,
+    IndexLayers,
+    IndexModel,
+    IndexVectors,
+    open_stored_vectors,
+    open_text,
 )
 from polyseme.cli.kwic import COLUMNS as KWIC
 from polyseme.cli.kwic import kwic_lines, kwic_row
@@ -60,8 +61,6 @@ WhitenFlag = Annotated[
 
 
 def index(
-    text: TextArgument,
-    model: ModelOption,
     output: Annotated[
         str,
         typer.Option(
@@ -71,9 +70,9 @@ def index(
             show_default=False,
         ),
     ],
-    layers: Annotated[
-        str, typer.Option(help="Which vector of an occurrence: top, mean or the number of a layer.")
-    ] = "top",
+    text: IndexedText = None,
+    model: IndexModel = None,
+    layers: IndexLayers = None,
     compression: Annotated[
         Compression, typer.Option(help="Two bytes per number, one, or a quarter of one.")
     ] = "float16",
@@ -93,7 +92,7 @@ def index(
     precision: PrecisionOption = "float32",
     device: DeviceOption = "cpu",
     options: OptionsFile = None,
-    vectors: VectorsFile = None,
+    vectors: IndexVectors = None,
     progress: ProgressOption = "auto",
     as_json: JsonFlag = False,
 ) -> None:
@@ -104,23 +103,31 @@ def index(
 
     Example: polyseme index news.txt -m english-small -o news-index
     """
-    from polyseme.embed.layers import parse_choice
-    from polyseme.embed.load import load
     from polyseme.index.occurrence_index import OccurrenceIndex
-    from polyseme.index.stores import is_address
 
-    if not is_address(output):
-        check_outside(Path(output), text)
-    corpus = open_corpus(text, reader, tokenize, dictionary)
-    embedder = load(model_path(model, options, vectors), precision=precision, device=device)
-    follow_model(embedder.segmentation, corpus)
+    if vectors is not None and model is None and not text:
+        embedder, corpus, choice = open_stored_vectors(vectors, layers)
+    else:
+        embedder, corpus, choice = open_text(
+            text,
+            model,
+            layers,
+            output,
+            reader=reader,
+            tokenize=tokenize,
+            dictionary=dictionary,
+            precision=precision,
+            device=device,
+            options=options,
+            vectors=vectors,
+        )
     begun = time.monotonic()
     with shown(progress) as watcher:
         built = OccurrenceIndex.build(
             embedder,
             corpus,
             output,
-            layers=parse_choice(layers),
+            layers=choice,
             compression=compression,
             words=word or None,
             sample=sample,
@@ -134,7 +141,7 @@ def index(
     occurrences, words = len(built), len(built.counts)
     if as_json:
         size = {"occurrences": occurrences, "words": words}
-        print_json("index", {"model": model, "output": built.name, **size, "seconds": seconds})
+        print_json("index", {"model": model or embedder.name, "output": built.name, **size, "seconds": seconds})
     else:
         typer.echo(f"{built.name}: {occurrences:,} occurrences of {words:,} words, {seconds:,.1f} s", err=True)
 
