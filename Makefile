@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test coverage check format bench wheel clean
+.PHONY: demo test coverage check format docs docs-renew bench wheel clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -48,6 +48,20 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
+# The documentation site in site/, built without a network: notebooks and examples are run and compared with what stands
+# there, and a broken link fails.
+docs: $(READY)
+	$(BIN)/python -m site_build.pages
+	$(BIN)/python -m site_build.notebooks
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict && echo "open site/index.html"
+
+# After a change of the bundled models or of what is printed: examples, notebooks and pictures are made again.
+docs-renew: $(READY)
+	$(BIN)/python -m site_build.pictures
+	$(BIN)/python -m site_build.pages --renew
+	$(BIN)/python -m site_build.notebooks --renew
+	$(BIN)/python -m site_build.made_with
+
 # A wheel in dist/, with compiled kernels for every instruction set if there is a C++ compiler.
 wheel: $(READY)
 	rm -rf dist && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls -sh dist
@@ -64,4 +78,4 @@ $(PEER_READY): benchmarks/allennlp.txt constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output dist .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov
+	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

@@ -54,7 +54,7 @@ class TaskPlan(Plan[TaskSettings], Generic[Ex]):
     """How a task model comes to be trained.
 
     Args:
-        kind: The task.
+        task: The task.
         data: What it learns from.
         sources: Its vector sources.
         settings: The run's.

@@ -78,6 +78,11 @@ def sentences(shown: Shown) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
+def corpus_of(shown: Shown) -> str:
+    """The sentences of the table as a raw text."""
+    return "".join(f"{row['sentence']}\n\n" for row in sentences(shown)).translate(_NO_BRACKETS)
+
+
 def _show(name: str, shown: Shown, output: Path) -> None:
     from polyseme.embed.load import load_embedder
 
@@ -95,7 +100,7 @@ def _show(name: str, shown: Shown, output: Path) -> None:
     )
     _unknown_words(embedder, shown.unknown)
     corpus, index = (os.path.relpath(output / f"{name}{ending}") for ending in (".txt", "-index"))
-    Path(corpus).write_text("".join(f"{row['sentence']}\n\n" for row in rows).translate(_NO_BRACKETS), encoding="utf-8")
+    Path(corpus).write_text(corpus_of(shown), encoding="utf-8")
     _run("index", corpus, "-m", name, "-o", index)
     _run("nearest", index, shown.query, "-k", "5")
     for gap in shown.gaps:

@@ -1,0 +1,1 @@
+"""What builds the documentation site: pages made of the package itself, notebooks, pictures, and checks of them."""
