@@ -116,12 +116,11 @@ def _texts(outputs: Sequence[Any]) -> Iterator[str]:
             yield " ".join(sorted(output.data)) + "\n" if len(output.data) > 1 else output.data["text/plain"] + "\n"
 
 
-def check(path: Path) -> list[str]:
-    """Run a notebook; how what it prints differs from what stands in it, one line for each difference."""
-    stored, now = printed(read(path)), printed(executed(path))
+def changes(path: Path, now: Any) -> list[str]:
+    """How what a notebook prints now differs from what stands in it, one line for each difference."""
     return [
         f"{path.name}, code cell {number}: {line}"
-        for number, (old, new) in enumerate(zip(stored, now, strict=True), 1)
+        for number, (old, new) in enumerate(zip(printed(read(path)), printed(now), strict=True), 1)
         for line in differences(old, new)
     ]
 
@@ -131,14 +130,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notebook", nargs="*", type=Path, default=notebooks())
     parser.add_argument("--renew", action="store_true", help="write what they print")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value of a parameter")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write what they print there, and check nothing")
     asked = parser.parse_args()
+    parameters = {name: json.loads(value) for name, value in (one.split("=", 1) for one in asked.set)}
     wrong: list[str] = []
     for path in asked.notebook:
         begun = time.monotonic()
-        if asked.renew:
-            nbformat.write(executed(path), path)  # type: ignore[no-untyped-call]
+        now = executed(path, parameters)
+        if asked.output or asked.renew:
+            target = asked.output / path.name if asked.output else path
+            nbformat.write(now, target)  # type: ignore[no-untyped-call]
         else:
-            wrong += check(path)
+            wrong += changes(path, now)
         sys.stderr.write(f"{path.name}: {time.monotonic() - begun:.0f} s\n")
     sys.exit("\n".join([*wrong, "make docs-renew writes what they print now"]) if wrong else None)
 
