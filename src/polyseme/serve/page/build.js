@@ -10,7 +10,7 @@ const digest = createHash("sha256");
 for (const name of sources) digest.update(name + "\0").update(readFileSync(name)).update("\0");
 const stamp = `sources ${digest.digest("hex")}`;
 
-const made = await build({
+await build({
   entryPoints: ["main.js"],
   bundle: true,
   minify: true,
@@ -18,7 +18,6 @@ const made = await build({
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
-  metafile: true,
   outfile: `${OUT}/explore.js`,
   banner: { js: `/* ${stamp}; licences: explore.licenses.txt */` },
 });
@@ -30,12 +29,10 @@ await build({
 });
 writeFileSync(`${OUT}/explore.html`, readFileSync("index.html", "utf8"));
 
-const inside = new Set();
-for (const path of Object.keys(made.metafile.inputs)) {
-  const found = path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/);
-  if (found) inside.add(found[1]);
-}
-const notices = [...inside].sort().map((name) => {
+// The drawing library is built with its own dependencies inside, so all that is installed beside the builder counts.
+const folders = readdirSync("node_modules").filter((name) => !/^\.|esbuild/.test(name));
+const inside = folders.flatMap((name) => (name.startsWith("@") ? readdirSync(`node_modules/${name}`).map((one) => `${name}/${one}`) : [name]));
+const notices = inside.sort().map((name) => {
   const { version, license } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
   const file = ["LICENSE", "LICENSE.md", "LICENSE.txt"].map((one) => `node_modules/${name}/${one}`).find(existsSync);
   return `${name} ${version} (${license})\n\n${file ? readFileSync(file, "utf8").trim() : ""}\n`;

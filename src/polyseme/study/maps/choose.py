@@ -72,7 +72,8 @@ def _capped(words: Numbers, wanted: int, most: int) -> Numbers:
     limit = np.minimum(counts * high, most)
     whole = np.floor(limit + draw.random(len(limit)))  # so that rare words are there in proportion
     within = np.flatnonzero(rank < whole[words])
-    if len(within) < wanted:  # every word is at its cap: take the rest as it comes
+    if len(within) < wanted:  # then words with few occurrences in it come first
         beyond = np.setdiff1d(np.arange(len(words)), within)
-        within = np.sort(np.concatenate([within, beyond[_even(len(beyond), wanted - len(within))]]))
+        more = beyond[np.argsort(rank[beyond], kind="stable")][: wanted - len(within)]
+        within = np.sort(np.concatenate([within, more]))
     return within[_even(len(within), wanted)]

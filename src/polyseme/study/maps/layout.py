@@ -65,8 +65,11 @@ class LayerLayout:
             self._embedding = _arrange(reduced, begin, told, threads)
             placed = np.asarray(self._embedding, dtype=np.float64)
         self._turn = np.eye(2) if near is None else _rotation(placed, begin)
+        placed = (placed @ self._turn).astype(np.float32)
+        self._distinct, self._placed = reduced, placed
+        self._known = {row.tobytes(): number for number, row in enumerate(distinct)} if self.repeats else {}
         self.places = np.full((len(vectors), 2), np.nan, dtype=np.float32)
-        self.places[has] = (placed @ self._turn)[inverse]
+        self.places[has] = placed[inverse]
 
     def place(self, vectors: Vectors) -> Vectors:
         """Where other vectors (n, D) belong, (n, 2): those with the same vector stand together."""
@@ -75,14 +78,24 @@ class LayerLayout:
         if not has.any():
             return result
         distinct, inverse = _distinct(vectors[has]) if self.repeats else (vectors[has], np.arange(int(has.sum())))
-        reduced = (distinct - self._centre) @ self._axes
-        if self._embedding is None:
-            placed = reduced[:, :2]
-        else:
-            neighbours = min(5, len(self._embedding) - 1)
-            placed = np.asarray(self._embedding.transform(reduced, perplexity=neighbours), dtype=np.float64)
-        result[has] = (placed @ self._turn)[inverse]
+        known = np.array(
+            [self._known.get(row.tobytes(), -1) for row in distinct] if self.repeats else [-1] * len(distinct)
+        )
+        placed = self._placed[known]
+        if (known < 0).any():
+            placed[known < 0] = self._beside((distinct[known < 0] - self._centre) @ self._axes)
+        result[has] = placed[inverse]
         return result
+
+    def _beside(self, reduced: Vectors) -> Vectors:
+        """Where vectors belong that are not among the sample."""
+        if self._embedding is None:  # with the nearest of the few
+            far = np.linalg.norm(reduced[:, None] - self._distinct[None], axis=2)
+            nearest: Vectors = self._placed[far.argmin(axis=1)]
+            return nearest
+        placed = np.asarray(self._embedding.transform(reduced, perplexity=min(5, len(self._embedding) - 1)))
+        turned: Vectors = (placed @ self._turn).astype(np.float32)
+        return turned
 
 
 def spread(places: Vectors) -> Vectors:
