@@ -29,6 +29,7 @@ from polyseme.embed.load import load_embedder
 from polyseme.errors import InputError, PolysemeError
 from polyseme.files.checksum import crc32
 from polyseme.index.choices import COMPRESSIONS, Compression, Words
+from polyseme.index.manifest import CODES, SCALES
 from polyseme.index.occurrence import Occurrence
 from polyseme.index.vectors import unit
 from polyseme.text.choices import TOKENIZERS
@@ -87,6 +88,7 @@ class Figures:
 
     compression: Compression
     vectors: float
+    refined: float
     everything: float
     store: float
     open: float
@@ -179,8 +181,10 @@ def measure(
         _tell(f"{compression}, {name}: recall {answers[-1].recall:.3f}, {whole.median:,.0f} ms a query")
     sizes = {file: file.stat().st_size for file in path.rglob("*") if file.is_file()}
     vectors = sum(size for file, size in sizes.items() if file.suffix == ".faiss")
+    refined = sum(size for file, size in sizes.items() if file.name in (CODES, SCALES))
     count = len(index)
-    return Figures(compression, vectors / count, sum(sizes.values()) / count, store, opened, first, answers)
+    each = [size / count for size in (vectors, refined, sum(sizes.values()))]
+    return Figures(compression, *each, store, opened, first, answers)
 
 
 def tables(figures: list[Figures], count: int, embedding: float) -> str:
@@ -189,6 +193,7 @@ def tables(figures: list[Figures], count: int, embedding: float) -> str:
         [
             one.compression,
             f"{one.vectors:,.0f}",
+            f"{one.refined:,.0f}",
             f"{one.everything:,.0f}",
             f"{embedding:,.0f} s",
             f"{one.store:,.0f} s",
@@ -198,7 +203,8 @@ def tables(figures: list[Figures], count: int, embedding: float) -> str:
         ]
         for one in figures
     ]
-    names = "bytes each: vectors,everything,embedding,the rest of building,occurrences/s,opening,first query"
+    sizes = "bytes each: searched vectors,re-ranking vectors,everything"
+    names = f"{sizes},embedding,the rest of building,occurrences/s,opening,first query"
     answers = [
         [f"{one.compression}, {row.way}", f"{row.recall:.3f}", *row.search.cells(), *row.whole.cells()]
         for one in figures

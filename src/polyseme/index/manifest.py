@@ -31,6 +31,8 @@ WHITENING = "whitening.npy"
 """(D + 1, D) the matrix of a whitening fitted on the index and, under it, the centre; beside the manifest."""
 PLACES, NAMES = "places.npy", "names.json"
 """Where the sentences came from (see `polyseme.index.places`): a shard has both files or none."""
+CODES, SCALES = "codes.npy", "scales.npy"
+"""The vectors that those found are compared with once more (see `polyseme.index.refined`): both files or none."""
 
 _Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]
 _Positive: TypeAlias = Annotated[int, Field(strict=True, ge=1, lt=1 << 31)]
@@ -59,7 +61,8 @@ class ShardRecord(BaseModel):
     @field_validator("files")
     @classmethod
     def _all_are_there(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
-        expected = FILES | {PLACES, NAMES} if PLACES in files or NAMES in files else FILES
+        pairs = [{PLACES, NAMES}, {CODES, SCALES}]
+        expected = FILES.union(*(pair for pair in pairs if pair & files.keys()))
         for name in sorted(expected.symmetric_difference(files)):
             raise ValueError(f"{name!r} is {'not a file of a shard' if name in files else 'missing'}")
         return files

@@ -17,10 +17,12 @@ from polyseme.files.json_file import LARGEST, read_json
 from polyseme.files.whole import reason
 from polyseme.index import vectors
 from polyseme.index.manifest import (
+    CODES,
     DAMAGED,
     NAMES,
     OCCURRENCES,
     PLACES,
+    SCALES,
     SENTENCES,
     STARTS,
     SUMS,
@@ -29,6 +31,7 @@ from polyseme.index.manifest import (
     ShardRecord,
 )
 from polyseme.index.places import UNKNOWN, Place, place_at, places_fit
+from polyseme.index.refined import Refined, candidates
 from polyseme.index.vectors import FaissIndex
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -125,6 +128,8 @@ class Shard:
 
     def vectors(self, numbers: Numbers) -> Vectors:
         """The unit vectors (n, D) of some occurrences, as they are stored."""
+        if self._refined is not None:
+            return self._refined.rows(numbers)
         try:
             return vectors.stored(self._index, numbers)
         except RuntimeError as error:  # a vector that should be there is not
@@ -134,17 +139,32 @@ class Shard:
         self, query: Vectors, k: int, *, only: Numbers | None, but: Numbers | None, exact: bool
     ) -> tuple[Vectors, Numbers]:
         """The occurrences nearest to a unit vector (D,); see `polyseme.index.vectors.search`."""
+        refined = self._refined
+        if refined is not None and only is not None and len(only) <= vectors.FEW:
+            return refined.nearest(query, k, only)
+        wanted = k if refined is None else candidates(k)
         try:
-            similarities, numbers = vectors.search(self._index, query, k, only=only, but=but, exact=exact)
+            similarities, numbers = vectors.search(self._index, query, wanted, only=only, but=but, exact=exact)
         except RuntimeError as error:
             raise self._broken_vectors(error) from error
         if numbers.max(initial=0) >= self.count:
             raise self._broken_vectors(f"it holds number {numbers.max()} of {self.count}")
-        return similarities, numbers
+        return (similarities, numbers) if refined is None else refined.nearest(query, k, numbers)
 
     @cached_property
     def _index(self) -> FaissIndex:
         return vectors.read(self._folder / VECTORS, count=self.count, dim=self._dim, advice=DAMAGED)
+
+    @cached_property
+    def _refined(self) -> Refined | None:
+        """The vectors that those found are compared with once more, if there are any."""
+        if CODES not in self._record.files:
+            return None
+        codes = self._array(CODES, np.int8, (self.count, self._dim))
+        scales = self._array(SCALES, np.float32, (self.count,))
+        if not 0 <= scales.min() <= scales.max() <= 0.01:  # no number of a unit vector is above 1
+            raise FormatError(f"{self._folder / SCALES}: not the scales of {self.count:,} unit vectors; {DAMAGED}")
+        return Refined(codes, scales)
 
     @cached_property
     def _occurrences(self) -> NDArray[np.int32]:

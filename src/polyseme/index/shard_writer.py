@@ -17,9 +17,11 @@ from polyseme.files.whole import reason, whole_file, whole_folder
 from polyseme.index import vectors
 from polyseme.index.choices import Compression
 from polyseme.index.manifest import (
+    CODES,
     NAMES,
     OCCURRENCES,
     PLACES,
+    SCALES,
     SENTENCES,
     STARTS,
     SUMS,
@@ -29,6 +31,7 @@ from polyseme.index.manifest import (
     ShardRecord,
 )
 from polyseme.index.places import Place, PlaceTable
+from polyseme.index.refined import rounded
 from polyseme.index.shard import UNREADABLE
 
 _ESCAPED = "backslashreplace"
@@ -76,7 +79,12 @@ class ShardWriter:
         """Write everything into a new folder, whole and flushed, and give its record, with the label of the text."""
         with whole_folder(folder) as temporary:
             matrix, occurrences = np.concatenate(self._vectors), np.array(self._occurrences, dtype=np.int32)
-            vectors.write(vectors.build(matrix, compression), temporary / VECTORS)
+            index = vectors.build(matrix, compression)
+            vectors.write(index, temporary / VECTORS)
+            if vectors.is_coarse(index):
+                codes, scales = rounded(matrix)
+                np.save(temporary / CODES, codes)
+                np.save(temporary / SCALES, scales)
             (temporary / SENTENCES).write_bytes(b"".join(self._sentences))
             np.save(temporary / STARTS, self._starts())
             np.save(temporary / OCCURRENCES, occurrences)

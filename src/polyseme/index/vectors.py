@@ -19,11 +19,12 @@ _CLUSTERED = 20_000
 """This many vectors or more are put into clusters, and only the nearest clusters are searched."""
 _PROBED = 16
 """One cluster out of this many is searched."""
-_FEW = 1000
+FEW = 1000
 """Up to this many chosen vectors are compared one by one, which is faster than to look for them in clusters."""
 _OUTLIERS = 0.0003
 """The share of a component's values, at either end, that 8 bits cut off; their range would coarsen all others."""
 _TRAINING_POINTS = 64  # per cluster
+_PQ_BYTES = 64  # of a vector, at most
 _PQ_POINTS = 10_000  # at least, to learn the codes of sub-vectors from
 _PQ_ROUNDS = 5  # of k-means, for each sub-vector; more take longer and find no more
 _ROWS = 1 << 15  # added at a time
@@ -46,10 +47,11 @@ def build(vectors: HalfVectors, compression: Compression) -> FaissIndex:
     """An index of unit vectors (N, D) by inner product."""
     library = faiss()
     count, dim = vectors.shape
-    if compression == "pq" and (count < _CLUSTERED or dim % 4):  # faiss cannot select among codes without clusters
+    parts_of_pq = _sub_vectors(dim)
+    if compression == "pq" and (count < _CLUSTERED or not parts_of_pq):  # few, or they cannot be divided
         compression = "int8"
     # "np" leaves out a training for a search that is not used here and takes minutes.
-    kinds = {"float16": "SQfp16", "int8": "SQ8", "pq": f"PQ{dim // 4}np"}
+    kinds = {"float16": "SQfp16", "int8": "SQ8", "pq": f"PQ{parts_of_pq}np"}
     clusters = int(math.sqrt(count))
     parts = [f"IVF{clusters}"] if count >= _CLUSTERED else []
     index = library.index_factory(dim, ",".join([*parts, kinds[compression]]), library.METRIC_INNER_PRODUCT)
@@ -66,6 +68,11 @@ def build(vectors: HalfVectors, compression: Compression) -> FaissIndex:
     for start in range(0, count, _ROWS):
         index.add(vectors[start : start + _ROWS].astype(np.float32))
     return index
+
+
+def is_coarse(index: FaissIndex) -> bool:
+    """Whether an index knows its vectors so coarsely that what it finds should be compared once more."""
+    return isinstance(index, faiss().IndexIVFPQ)
 
 
 def write(index: FaissIndex, path: Path) -> None:
@@ -119,7 +126,7 @@ def search(
     Returns:
         Similarities and numbers, best first; fewer than k if there are no more.
     """
-    if only is not None and len(only) <= _FEW:
+    if only is not None and len(only) <= FEW:
         near = stored(index, only) @ query
         best = np.argsort(-near, kind="stable")[:k]
         return near[best], only[best]
@@ -154,6 +161,13 @@ def merge(parts: Iterable[tuple[Vectors, Numbers]], k: int) -> tuple[Vectors, Nu
         similarities, numbers = np.concatenate([similarities, some]), np.concatenate([numbers, found])
     best = np.lexsort((numbers, -similarities))[:k]
     return similarities[best], numbers[best]
+
+
+def _sub_vectors(dim: int) -> int:
+    """Into how many parts product quantisation divides a vector: of four numbers, or more if that is too many bytes."""
+    most = min(_PQ_BYTES, dim // 4)
+    parts = max((parts for parts in range(1, most + 1) if dim % parts == 0), default=0)
+    return parts if 32 * parts >= dim else 0
 
 
 def _selector(index: FaissIndex, k: int, only: Numbers | None, but: Numbers | None) -> tuple[FaissIndex | None, int]:
