@@ -183,8 +183,8 @@ def measure(
     vectors = sum(size for file, size in sizes.items() if file.suffix == ".faiss")
     refined = sum(size for file, size in sizes.items() if file.name in (CODES, SCALES))
     count = len(index)
-    each = [size / count for size in (vectors, refined, sum(sizes.values()))]
-    return Figures(compression, *each, store, opened, first, answers)
+    everything = sum(sizes.values()) / count
+    return Figures(compression, vectors / count, refined / count, everything, store, opened, first, answers)
 
 
 def tables(figures: list[Figures], count: int, embedding: float) -> str:
