@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test coverage check format docs docs-renew bench wheel clean page explore-million screenshots
+.PHONY: demo test coverage check format docs docs-renew bench fuzz crash wheel clean page explore-million screenshots
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -75,6 +75,16 @@ docs-renew: $(READY)
 wheel: $(READY)
 	rm -rf dist && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls -sh dist
 
+# Damaged and crafted files of every format, for that many minutes; cases go on where the last run with this seed ended.
+MINUTES ?= 10
+SEED ?= 0
+fuzz: $(READY)
+	nice $(BIN)/python -m reliability.fuzz --minutes $(MINUTES) --seed $(SEED) $(FUZZ_ARGS)
+
+# Runs that are killed, have no room on the disk, are started twice, and whose clock jumps.
+crash: $(READY)
+	nice $(BIN)/python -m reliability.crash --seed $(SEED) $(CRASH_ARGS)
+
 # Speed beside AllenNLP, which gets an environment of its own; BENCH_ARGS=--quick only sees that everything runs.
 bench: $(READY) $(PEER_READY)
 	$(BIN)/python -m benchmarks.bench --peer $(PEER)/bin/python $(BENCH_ARGS)
@@ -99,4 +109,4 @@ screenshots: $(BROWSER)
 	POLYSEME_INDEX=$(INDEX) POLYSEME_SCREENSHOTS=docs/explore $(BIN)/python -m pytest tests/serve/test_explorer_pictures.py -q
 
 clean:
-	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov
+	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output fuzz-output crash-output dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

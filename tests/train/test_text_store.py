@@ -36,7 +36,7 @@ def _store(
     assert not text_store.is_whole(folder)
     encode_text.finish(folder, words, vocabulary, ByteCharacters())
     assert text_store.is_whole(folder)
-    return text_store.open_store(folder, vocabulary)
+    return text_store.open_store(folder, vocabulary, [262] * 50)
 
 
 def _texts(store: TextStore, part: TextPart) -> list[list[str]]:

@@ -148,4 +148,5 @@ def reason(error: BaseException) -> str:
         >>> reason(OSError(28, "No space left on device", "out.h5"))
         'No space left on device'
     """
-    return getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+    # HDF5 has a line end within its strerror.
+    return " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__

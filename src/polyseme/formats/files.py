@@ -57,19 +57,25 @@ class Files:
     def open(self, name: str) -> BinaryIO:
         """Open a file for reading; seekable."""
         if name not in self._paths:
-            raise FormatError(f"{self.where}: {name} is missing, which this model needs; get the whole model again")
+            raise self.missing(name)
         try:
             return self._paths[name].open("rb")
         except OSError as error:
             raise InputError(f"{self.shown(name)}: cannot be read ({error.strerror})") from error
 
     def shown(self, name: str) -> str:
-        """The name of a file in messages."""
-        return str(self._paths[name])
+        """The name of a file in messages; it may be missing."""
+        return str(self._paths.get(name, Path(self.where, name)))
 
     def location(self, name: str) -> Path:
         """The path of a file, for formats that are memory-mapped."""
+        if name not in self._paths:
+            raise self.missing(name)
         return self._paths[name]
+
+    def missing(self, name: str) -> FormatError:
+        """The error that says that a file is not there."""
+        return FormatError(f"{self.where}: {name} is missing, which this model needs; get the whole model again")
 
     def plus(self, more: Mapping[str, Path]) -> "Files":
         """These files and others, which must have different names."""
@@ -160,7 +166,7 @@ class ZipFiles(Files):
         """Open an entry: in place if it is not compressed, else unpacked into memory, since it must be seekable."""
         entry = self._entries.get(name)
         if entry is None:
-            raise FormatError(f"{self.where}: {name} is missing, which this model needs; get the whole model again")
+            raise self.missing(name)
         if len(places := self._places[name]) > 1:
             raise InputError(
                 f"{self.where}: {name} is in it {len(places)} times ({', '.join(places[:3])}), expected one model; "
@@ -201,8 +207,8 @@ class ZipFiles(Files):
             raise FormatError(f"{self.shown(name)}: a damaged zip entry ({error}); fetch it again") from error
 
     def shown(self, name: str) -> str:
-        """The name of an entry in messages."""
-        return f"{self.where}!{self._entries[name].filename}"
+        """The name of an entry in messages; it may be missing."""
+        return f"{self.where}!{self._entries[name].filename if name in self._entries else name}"
 
 
 class _Union(Files):
@@ -213,7 +219,7 @@ class _Union(Files):
         self._sets = (second, first)
 
     def _holder(self, name: str) -> Files:
-        return next(files for files in self._sets if name in files.names)
+        return next((files for files in self._sets if name in files.names), self._sets[-1])
 
     @property
     def names(self) -> list[str]:

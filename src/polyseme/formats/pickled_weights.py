@@ -64,8 +64,9 @@ def _check_views(state: dict[str, Tensor], path: str) -> None:
     """Refuse tensors that declare more than is stored: a view can have any size over a single number."""
     storages: dict[int, int] = {}
     for key, value in state.items():
-        if value.layout != torch.strided:
-            raise FormatError(f"{path}: {key} is a {value.layout} tensor, expected an ordinary one; refused")
+        if value.layout != torch.strided or value.is_nested or value.device.type != "cpu":
+            kind = "nested" if value.is_nested else f"{value.device} {value.layout}"
+            raise FormatError(f"{path}: {key} is a {kind} tensor, expected an ordinary one; refused")
         storages[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
     declared, stored = sum(value.nbytes for value in state.values()), sum(storages.values())
     if declared > max(_SMALL_VIEWS, 2 * stored):  # twice, since tensors may share their numbers

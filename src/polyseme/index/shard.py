@@ -36,7 +36,18 @@ from polyseme.index.vectors import FaissIndex
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError)
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    OverflowError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    tokenize.TokenError,
+)
 """What numpy and the JSON reader raise for bytes that are not theirs."""
 
 
@@ -219,7 +230,7 @@ class Shard:
         path = self._folder / name
         try:
             found = np.lib.format.open_memmap(path, mode="r")
-        except (*UNREADABLE, MemoryError, tokenize.TokenError) as error:
+        except UNREADABLE as error:
             raise FormatError(f"{path}: not an array of numpy ({reason(error)}); {DAMAGED}") from error
         if found.dtype != np.dtype(kind) or found.shape != shape:
             raise FormatError(

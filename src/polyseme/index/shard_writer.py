@@ -133,9 +133,18 @@ class ShardWriter:
             writer._vectors = [arrays["vectors"].reshape(len(writer), dim).astype(np.float16)]
             places = arrays["places"].astype(np.int32).reshape(len(writer._sentences), 4)
             writer._places = PlaceTable.restored(places, json.loads(arrays["names"].tobytes()))
+            writer._check()
         except (*UNREADABLE, AttributeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(f"{path}: cannot be read or is damaged ({reason(error)}); {advice}") from error
         return writer
+
+    def _check(self) -> None:
+        """Refuse words that are none, and occurrences of sentences or words that are not there."""
+        found = np.array(self._occurrences, dtype=np.int64).reshape(-1, 3)
+        if not all(isinstance(word, str) for word in self._words):
+            raise ValueError("a word is not a string")
+        if (found < 0).any() or (found[:, [0, 2]] >= [len(self._sentences), len(self._words)]).any():
+            raise ValueError("it names a sentence or a word that is not there")
 
     def _starts(self) -> Numbers:
         """The byte at which each sentence begins, and at which the last one ends."""

@@ -13,7 +13,7 @@ from polyseme.files.checksum import crc32
 from polyseme.files.lock import locked
 from polyseme.files.whole import reason, whole_file
 from polyseme.index.manifest import DAMAGED, WHITENING, FileRecord, Manifest, read_manifest, write_manifest
-from polyseme.index.shard import Shard
+from polyseme.index.shard import UNREADABLE, Shard
 from polyseme.index.store import Store
 from polyseme.index.whitening import SpreadWithinWords, Whitening
 
@@ -134,7 +134,7 @@ def _read(path: Path, known: FileRecord, dim: int) -> Whitening:
         with path.open("rb") as file:
             stored = file.read(known.size + 1)
         rows = np.load(io.BytesIO(stored), allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+    except UNREADABLE as error:
         raise FormatError(f"{path}: not an array of numpy ({reason(error)}); {DAMAGED}") from error
     if len(stored) != known.size or crc32(path) != known.crc32:
         raise FormatError(f"{path}: its bytes have changed since it was written; {DAMAGED}")

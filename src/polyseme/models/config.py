@@ -59,12 +59,22 @@ class CharacterEncoderConfig(_Part):
             raise ValueError(f"padding_id {self.padding_id} is not one of {self.characters} characters")
         return self
 
+    @property
+    def id_bounds(self) -> list[int]:
+        """What each id of a word must be below."""
+        return [self.words] * (self.words > 0) + [self.characters] * self.max_characters
+
 
 class WordEncoderConfig(_Part):
     """A token encoder that is a table of word vectors."""
 
     kind: Literal["words"] = "words"
     words: Rows = Field(description="Rows of the table.")
+
+    @property
+    def id_bounds(self) -> list[int]:
+        """What the only id of a word must be below."""
+        return [self.words]
 
 
 class LstmEncoderConfig(_Part):

@@ -15,7 +15,7 @@ import io
 import shutil
 import struct
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -102,15 +102,11 @@ def _merge_entries(path: Path, parts: Sequence[Part]) -> None:
                 _copy(source, target, archive.start_dir)
         directory, count = target.tell(), 0
         for part, start in zip(parts, starts, strict=True):
-            for info in _entries(part):
-                target.write(_directory_entry(info, start + info.header_offset))
-                count += 1
+            with reading(part), zipfile.ZipFile(part.path) as archive:
+                for info in archive.infolist():
+                    target.write(_directory_entry(info, start + info.header_offset))
+                    count += 1
         target.write(_end(directory, target.tell() - directory, count))
-
-
-def _entries(part: Part) -> Iterator[zipfile.ZipInfo]:
-    with reading(part), zipfile.ZipFile(part.path) as archive:
-        yield from archive.infolist()
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:

@@ -28,6 +28,7 @@ constexpr int PANEL = 4 * LANES;
 
 typedef float Vec __attribute__((vector_size(LANES * 4)));
 typedef int32_t IVec __attribute__((vector_size(LANES * 4)));
+typedef uint32_t UVec __attribute__((vector_size(LANES * 4)));
 
 static inline Vec load(const float* p) { Vec v; std::memcpy(&v, p, sizeof v); return v; }
 static inline void store(float* p, Vec v) { std::memcpy(p, &v, sizeof v); }
@@ -189,7 +190,7 @@ struct Int8 {  // the instruction needs unsigned activations: 128 is added, and 
             const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(from + i), _mm512_set1_ps(inverse)));
             _mm_storeu_si128((__m128i*)(to + i), _mm512_cvtepi32_epi8(_mm512_add_epi32(whole, _mm512_set1_epi32(128))));
         }
-        for (; i < n; ++i) to[i] = static_cast<uint8_t>(static_cast<int>(std::nearbyintf(from[i] * inverse)) + 128);
+        for (; i < n; ++i) to[i] = static_cast<uint8_t>(_mm_cvtss_si32(_mm_set_ss(from[i] * inverse)) + 128);  // defined for NaN too
         std::memset(to + n, 128, padded - n);
         return scale;
     }
@@ -238,7 +239,8 @@ static inline void finish(const typename K::Sum (&sum)[M][4], Vec (&out)[M][4], 
             IVec shift;
             std::memcpy(&shift, m.shift + column, sizeof shift);
             for (int r = 0; r < M; ++r)
-                out[r][g] += __builtin_convertvector(sum[r][g] - shift, Vec) * (scale * scales[r]);
+                // Unsigned, since the shift of weights that are NaN can have any value; their scale is NaN.
+                out[r][g] += __builtin_convertvector((IVec)((UVec)sum[r][g] - (UVec)shift), Vec) * (scale * scales[r]);
         }
     } else {
         for (int r = 0; r < M; ++r)

@@ -97,10 +97,27 @@ class Optimizer:
     def restore(self, state: State) -> None:
         """Continue from what `state` gave."""
         if self._optimizer is not None:
-            self._optimizer.load_state_dict(state["dense"])
+            stored, own = state["dense"]["state"], self._optimizer.state_dict()
+            self._check(stored)
+            # The groups follow from the settings of the run and are never taken from a file.
+            self._optimizer.load_state_dict({**own, "state": stored})
         self._muon.restore(state["muon"])
         for name, tensor in state["rows"].items():
             self._rows[name].copy_(tensor)
+
+    def _check(self, stored: Mapping[int, Mapping[str, Tensor]]) -> None:
+        """Refuse a state that the optimiser of torch would take now and stumble over later."""
+        assert self._optimizer is not None
+        adagrad = self.settings.optimizer == "adagrad"
+        names = {"sum"} if adagrad else {"exp_avg", "exp_avg_sq"}
+        parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
+        if adagrad and len(stored) != len(parameters):
+            raise ValueError(f"the optimiser has the state of {len(stored)} of {len(parameters)} parameters")
+        for number, values in stored.items():
+            shapes = {"step": torch.Size(), **dict.fromkeys(names, parameters[number].shape)}
+            found = {name: value.shape for name, value in values.items() if value.is_floating_point()}
+            if found != shapes or values.keys() != shapes.keys():
+                raise ValueError(f"the optimiser has another kind of state for parameter {number}")
 
 
 def _for_muon(matrices: Sequence[Matrix], settings: RunSettings, shares: Mapping[nn.Parameter, float]) -> list[Matrix]:

@@ -178,7 +178,7 @@ class LmPlan(Plan[LmSettings]):
             cut = {"tokenize": tables.tokenize, "dictionary": tables.dictionary}
             # Checked again, which model_copy would not do: what a run accepts must be readable in its model.
             model = replace(model, config=BiLMConfig.model_validate({**model.bilm_config.model_dump(), **cut}))
-        store = text_store.open_store(folder / TEXT, vocabulary)
+        store = text_store.open_store(folder / TEXT, vocabulary, model.bilm_config.token_encoder.id_bounds)
         softmax = model.bilm.softmax
         if settings.output_bias == "counts" and self._trained_further() is None and isinstance(softmax, FullSoftmax):
             set_biases(softmax, store)

@@ -1,6 +1,6 @@
 """The corpus as numbers on disk: read once, then shuffled, resumed and shared between processes at will."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,8 +109,13 @@ def is_whole(folder: Path) -> bool:
     return (folder / WHOLE).exists()
 
 
-def open_store(folder: Path, vocabulary: Vocabulary) -> TextStore:
+def open_store(folder: Path, vocabulary: Vocabulary, id_bounds: Sequence[int]) -> TextStore:
     """Open what `polyseme.train.lm.encode_text` wrote.
+
+    Args:
+        folder: Where it is.
+        vocabulary: The words to predict.
+        id_bounds: What each id that the token encoder reads of a word must be below.
 
     Raises:
         FormatError: A file is missing, truncated or damaged.
@@ -127,7 +132,9 @@ def open_store(folder: Path, vocabulary: Vocabulary) -> TextStore:
     words = record.types if forms is None else len(forms)
     sound = (
         len(outputs) == record.types
+        and record.width == len(id_bounds)
         and len(characters) == record.types * record.width
+        and _are_ids(characters.reshape(-1, record.width), id_bounds)
         and 0 <= int(outputs.min()) <= int(outputs.max()) < len(vocabulary)
         and all(_is_sound(part, words) for part in parts)
         and (forms is None or (words and 0 <= int(forms.min()) <= int(forms.max()) < record.types))
@@ -150,10 +157,17 @@ def chunks(types: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
     return (types[start : start + CHUNK] for start in range(0, len(types), CHUNK))
 
 
+def _are_ids(characters: NDArray[np.int32], bounds: Sequence[int]) -> bool:
+    """Whether the token encoder has a row for every id of every word."""
+    return all(int(some.min()) >= 0 and bool((some.max(axis=0) < bounds).all()) for some in chunks(characters))
+
+
 def _is_sound(part: TextPart, types: int) -> bool:
     """Whether sentences follow each other to the end of the text, and every word is known."""
     starts = part.starts
-    if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(part.types) or bool((np.diff(starts) < 2).any()):
+    if len(starts) < 2 or starts[0] != 0 or starts[-1] != len(part.types) or int(starts.max()) > len(part.types):
+        return False  # beyond the text: even the differences might overflow
+    if bool((np.diff(starts) < 2).any()):
         return False
     return all(0 <= int(some.min()) <= int(some.max()) < types for some in chunks(part.types))
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from polyseme.errors import FormatError, OutputError
 from polyseme.files.json_file import read_record
+from polyseme.files.plain_zip import check_plain_zip
 from polyseme.files.whole import reason, whole_file, write_json
 from polyseme.models.static import WordVectors
 from polyseme.text.choices import Tokenizer
@@ -108,6 +109,7 @@ def open_store(folder: Path) -> PairStore:
     record = read_record(folder / RECORD, PairRecord, advice=advice)
     vocabulary = Vocabulary(record.target_words, where=str(folder / RECORD))
     try:
+        check_plain_zip(folder / ARRAYS)
         with (folder / ARRAYS).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             table = WordVectors(record.source_words, arrays["vectors"])
             training, heldout = (

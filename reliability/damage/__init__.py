@@ -1,0 +1,1 @@
+"""Damages files: bytes at random, and values within the structure of a known format."""
