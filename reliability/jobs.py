@@ -14,7 +14,7 @@ from polyseme.embed.embedder import Embedder
 from polyseme.embed.job import embed_corpus
 from polyseme.embed.writers import open_writer
 from polyseme.files.work_folder import RUN, work_path
-from polyseme.index import build
+from polyseme.index import folder_run
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.progress import Watcher
 from polyseme.tasks.task import Task
@@ -96,7 +96,7 @@ def _embed(data: Path, output: Path) -> None:
 
 
 def _index(data: Path, output: Path, *, text: str = "text.txt", append: bool = False) -> None:
-    build.SECONDS = 0
+    folder_run.SECONDS = 0
     corpus = Corpus([data / text], tokenize="none")
     OccurrenceIndex.build(_embedder(), corpus, output, append=append, resume=True, shard_bytes=700)
 

@@ -8,7 +8,7 @@ from unittest import mock
 from polyseme.embed.embedder import Embedder
 from polyseme.files.checksum import crc32
 from polyseme.formats import native
-from polyseme.index import build
+from polyseme.index import folder_run
 from polyseme.index.choices import Compression
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.transaction import Transaction
@@ -20,7 +20,7 @@ from reliability.targets.outputs import Stop
 
 
 def _build(folder: Path, *, append: bool = False, compression: Compression = "float16") -> None:
-    build.SECONDS = 0
+    folder_run.SECONDS = 0
     corpus = Corpus([folder / "text.txt"], tokenize="none")
     OccurrenceIndex.build(
         Embedder(tiny_model(), batch_tokens=16),
