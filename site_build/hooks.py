@@ -16,7 +16,7 @@ _SOURCES = {page: source for source, page in links.PAGES.items()}
 def on_config(config: MkDocsConfig) -> None:
     """Add the parts of the package to the menu."""
     menu = next(part["Reference"] for part in config.nav or [] if "Reference" in part)
-    menu += [{f"polyseme.{room}": f"reference/{room}.md"} for room in reference.rooms()]
+    menu += [{f"polyseme.{room}": f"reference/polyseme.{room}.md"} for room in reference.rooms()]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

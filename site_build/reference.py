@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
     found = {"reference/python.md": _public()}
     for room, title in rooms().items():
         modules = "".join(map(_module, modules_of(room)))
-        found[f"reference/{room}.md"] = f"# polyseme.{room}\n\n{title}.\n{modules}"
+        found[f"reference/polyseme.{room}.md"] = f"# polyseme.{room}\n\n{title}.\n{modules}"
     return found
 
 
@@ -40,6 +40,7 @@ def _public() -> str:
     first = ["load", "Embedder"]
     for name in [*first, *(name for name in polyseme.__all__ if name not in first)]:
         text += f"\n::: {homes[name]}.{name}\n    options:\n      heading_level: 2\n      show_root_full_path: false\n"
+        text += "      inherited_members: true\n"
     return text
 
 

@@ -86,6 +86,7 @@ def test_the_python_reference_has_every_part_but_the_commands() -> None:
     assert list(rooms)[:2] == ["text", "embed"]
     assert rooms["errors"]
     assert not {"cli", "bundled"} & rooms.keys()
+    assert "reference/polyseme.index.md" in reference.pages()  # index.md would be the page of the folder
     written = "".join(reference.pages().values())
     assert "::: polyseme.embed.load.load\n" in written
     assert "::: polyseme.study.compare\n" in written

@@ -406,3 +406,10 @@ class TestMain:
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1)  # as the pipe was closed before or after the last line
         assert done.stderr == ""
+
+
+def test_a_missing_model_says_which_there_are(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    told = "Missing option '--model' / '-m'; give a bundled model (polyseme info lists them) or the path of another"
+    refused(run("embed", tmp_path / "a.txt", "-o", tmp_path / "a.h5"), f"{told}; see ")
+    assert "polyseme info" not in run("nearest").err

@@ -13,9 +13,7 @@ from polyseme.text import query_word
 from polyseme.text.query_word import cut_apart
 from polyseme.text.segmentation import Segmentation
 
-APART = (
-    "'杨过' is cut into 杨 + 过; write it into a dictionary (polyseme words proposes one), give that by --dictionary"
-)
+APART = "'杨过' is cut into 杨 + 过; add it to a dictionary (polyseme words proposes one), given by --dictionary"
 
 
 @pytest.fixture

@@ -53,11 +53,27 @@ def results(
         "score": told("score", model, old, *options),
         "evaluate": told("evaluate", model, old, *options),
         "change": told("change", word, old, new, "-m", model, *options),
+        "compare": told("compare", word, query, query, "-m", model, *options),
+        "words": told("words", old, "--least", 2, *options),
+        "task": _task(run, folder, model, (old, new), options),
     }
     assert run("train", old, "-o", folder / "trained", *MINI, *options).code == 0
     found["trained"] = (folder / "trained/vocabulary.txt").read_text(encoding="utf-8")
     found["recorded"] = json.loads((folder / "trained/config.json").read_text())["tokenize"]
     return found
+
+
+def _task(run: Command, folder: Path, model: Path, texts: tuple[Path, Path], options: tuple[str, ...]) -> str:
+    """What a classifier predicts that learns from a table of raw text."""
+    table, lines = folder / "table.csv", [text.read_text(encoding="utf-8").splitlines()[0] for text in texts]
+    rows = "".join(f'"{line}",{label}\n' for label, line in zip("ab", lines, strict=True))
+    table.write_text("text,label\n" + rows * 4, encoding="utf-8")
+    made = run(
+        *("task", "train", "classify", "--train", table, "--dev", table, "-o", folder / "task", "--vectors", model),
+        *("--epochs", 1, "--hidden-dim", 4, *options),
+    )
+    assert made.code == 0, made.err
+    return run("task", "predict", folder / "task", lines[0]).out
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def main() -> None:
         if not message:  # no command was given, and the help was printed
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
-        _leave(f"{message}{_got(error)}; see {command} --help")
+        _leave(f"{message}{_got(error)}{_hint(error)}; see {command} --help")
     except typer.Abort:
         sys.exit(130)
     except PolysemeError as error:
@@ -109,6 +109,12 @@ def _got(error: Any) -> str:
         if one in options and after not in error.format_message():
             return f"; got {after!r}"
     return ""
+
+
+def _hint(error: Any) -> str:
+    """What can be given where nothing was."""
+    missing = type(error).__name__ == "MissingParameter" and getattr(error.param, "name", None) == "model"
+    return "; give a bundled model (polyseme info lists them) or the path of another" if missing else ""
 
 
 def _leave(message: str) -> NoReturn:

@@ -13,7 +13,7 @@ def cut_apart(word: str, cut: Segmentation) -> str | None:
 
     Example:
         >>> print(cut_apart("杨过", Segmentation("zh")))
-        '杨过' is cut into 杨 + 过; write it into a dictionary (polyseme words proposes one), give that by --dictionary
+        '杨过' is cut into 杨 + 过; add it to a dictionary (polyseme words proposes one), given by --dictionary
         >>> cut_apart("银行", Segmentation("zh"))
     """
     tokens = [token for sentence in cut.sentences(word) for token in sentence]
@@ -21,5 +21,5 @@ def cut_apart(word: str, cut: Segmentation) -> str | None:
         return None
     pieces = f"{word!r} is cut into {' + '.join(tokens)}"
     if cut.tokenizer in BY_DICTIONARY:
-        return f"{pieces}; write it into a dictionary (polyseme words proposes one), give that by --dictionary"
+        return f"{pieces}; add it to a dictionary (polyseme words proposes one), given by --dictionary"
     return f"{pieces}; ask for one of them"
