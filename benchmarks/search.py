@@ -173,10 +173,10 @@ def measure(
     prepared = OccurrenceIndex(path, asking, verify=False)
     answers = []
     for name, (words, exact) in WAYS.items():
-        _, search = _ask(prepared, queries, words, exact=exact)
+        _, search = ask(prepared, queries, words, exact=exact)
         # A new embedder: no word is in its cache because it was asked about before.
         index = OccurrenceIndex(path, Embedder(known.model, precision=known.precision), verify=False)
-        found, whole = _ask(index, queries, words, exact=exact)
+        found, whole = ask(index, queries, words, exact=exact)
         answers.append(Answers(name, truth.recall(words, found), search, whole))
         _tell(f"{compression}, {name}: recall {answers[-1].recall:.3f}, {whole.median:,.0f} ms a query")
     sizes = {file: file.stat().st_size for file in path.rglob("*") if file.is_file()}
@@ -211,7 +211,7 @@ def tables(figures: list[Figures], count: int, embedding: float) -> str:
         for row in one.answers
     ]
     speeds = "recall@10,search alone: median,95%,processor,whole query: median,95%,processor"
-    return f"{_table(names, costs)}\n\n{_table(speeds, answers)}"
+    return f"{table(names, costs)}\n\n{table(speeds, answers)}"
 
 
 def run(
@@ -263,7 +263,7 @@ def main() -> None:
     say(figures)
 
 
-def _ask(
+def ask(
     index: OccurrenceIndex, queries: list[Query], words: Words, *, exact: bool
 ) -> tuple[list[list[Occurrence]], Speed]:
     """The answers to all queries after the warm-up, and how long they took."""
@@ -276,7 +276,8 @@ def _ask(
     return answers[WARM_UP:], Speed(float(np.median(wall)), float(np.quantile(wall, 0.95)), float(np.median(processor)))
 
 
-def _table(names: str, rows: list[list[str]]) -> str:
+def table(names: str, rows: list[list[str]]) -> str:
+    """A table in Markdown; the first column has no name."""
     columns = ["", *names.split(",")]
     ruler = ["---", *["---:"] * (len(columns) - 1)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (columns, ruler, *rows))

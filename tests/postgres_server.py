@@ -36,9 +36,9 @@ class Server:
         self._run("initdb", "-D", data, "-U", "tester", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
         self._number = 0
 
-    def start(self) -> "Server":
-        """Start it, and wait until it answers."""
-        options = f"-c listen_addresses='' -c unix_socket_directories={self._home} -c fsync=off -c max_connections=20"
+    def start(self, settings: str = "") -> "Server":
+        """Start it, perhaps with other settings, and wait until it answers."""
+        options = f"-c listen_addresses='' -c unix_socket_directories={self._home} -c fsync=off {settings}"
         log = str(self._home / "log")
         self._run("pg_ctl", "-D", str(self._home / "data"), "-o", options, "-l", log, "-w", "-t", "120", "start")
         return self
