@@ -52,8 +52,12 @@ class Job:
         return {str(path.relative_to(output)): _content(path) for path in files}
 
     def left(self, output: Path) -> list[str]:
-        """What is beside the output that should not be there once it is whole."""
-        return sorted(path.name for path in output.parent.iterdir() if path != output)
+        """What is beside the output that should not be there once it is whole.
+
+        A run that was killed while it cleaned up may leave hidden files and its lock, which the next run removes.
+        """
+        others = (path.name for path in output.parent.iterdir() if path != output)
+        return sorted(name for name in others if not (name.startswith(".") or name.endswith(".lock")))
 
 
 def _content(path: Path) -> object:

@@ -4,11 +4,13 @@ Checksums and lengths are made anew: a zip with the right CRC around a damaged e
 length around wrong offsets.
 """
 
+import contextlib
 import gzip
 import io
 import json
 import random
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -125,7 +127,7 @@ def damage_npy(data: bytes, draw: random.Random) -> bytes:
     """An array of numpy with another header, or with odd numbers."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, MemoryError):
+    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, tokenize.TokenError):
         return damage_bytes(data, draw)
     chance, made = draw.random(), io.BytesIO()
     if chance < 0.25:
@@ -140,7 +142,8 @@ def damage_npy(data: bytes, draw: random.Random) -> bytes:
         array = np.array(array)
         kind: tuple[float, ...] = (-1, 0, 1, 1 << 20, (1 << 31) - 1, -(1 << 31))
         odd = (*kind, float("nan"), float("inf"), 3e38) if array.dtype.kind == "f" else kind
-        array.reshape(-1)[draw.randrange(array.size)] = draw.choice(odd)
+        with contextlib.suppress(OverflowError, ValueError):  # a number that this type cannot hold
+            array.reshape(-1)[draw.randrange(array.size)] = draw.choice(odd)
     elif chance < 0.9:
         array = array.astype(draw.choice(("<f8", "<i8", "<i4", "<f2", "|b1", "<c8", ">f4", "|S4")))
     else:
