@@ -9,7 +9,6 @@ for ``shared_buffers`` of 1 GB.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -18,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import psycopg
 import torch
 
@@ -28,12 +26,11 @@ from postgres_server import Server
 
 from benchmarks.plain_search import Known, Query, Truth
 from benchmarks.process import say
-from benchmarks.search import TEXT, WARM_UP, WAYS, Answers, ask, draw, embedded, table
+from benchmarks.search import TEXT, WAYS, Answers, ask, prepare, table
 from polyseme import Embedder, OccurrenceIndex
 from polyseme.embed.load import load_embedder
 from polyseme.errors import PolysemeError
 from polyseme.index.postgres.address import Address
-from polyseme.index.vectors import unit
 from polyseme.text.choices import TOKENIZERS
 from polyseme.text.corpus import Corpus
 
@@ -83,15 +80,7 @@ def _size(place: str | Path) -> int:
 
 def run(embedder: Embedder, corpus: Corpus, folder: Path, address: str, *, occurrences: int, queries: int) -> str:
     """Build both indexes, query them, and return the tables."""
-    sentences, drawn = draw(corpus, occurrences, WARM_UP + queries)
-    lines = (json.dumps(sentence, ensure_ascii=False) + "\n" for sentence in sentences)
-    (folder / TEXT).write_text("".join(lines), encoding="utf-8")
-    rows, seconds = embedded(embedder, sentences, folder)
-    known = Known(embedder, sentences, rows)
-    asked = [query.sentence for query in drawn]
-    asking = Known(embedder, asked, np.concatenate(embedder.embed(asked, layers="top")))
-    vectors = unit(asking.rows[[asking.row(*query) for query in drawn]])
-    truth = Truth(known, sentences, drawn[WARM_UP:], vectors[WARM_UP:])
+    known, asking, drawn, truth, seconds = prepare(embedder, corpus, folder, occurrences, queries)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         figures = [
             measure(store, where, folder / TEXT, known, asking, drawn, truth)
@@ -104,7 +93,8 @@ def run(embedder: Embedder, corpus: Corpus, folder: Path, address: str, *, occur
         for row in one.answers
     ]
     return (
-        f"{len(rows):,} occurrences of {rows.shape[1]} numbers, {queries:,} queries, {torch.get_num_threads()} threads"
+        f"{len(known.rows):,} occurrences of {embedder.dim} numbers, {queries:,} queries, "
+        f"{torch.get_num_threads()} threads"
         f"\n\n{table('bytes each,embedding,the rest of building', costs)}"
         f"\n\n{table('recall@10,search alone: median,95%,whole query: median,95%', answers)}"
     )

@@ -214,10 +214,15 @@ def tables(figures: list[Figures], count: int, embedding: float) -> str:
     return f"{table(names, costs)}\n\n{table(speeds, answers)}"
 
 
-def run(
-    embedder: Embedder, corpus: Corpus, folder: Path, *, occurrences: int, queries: int, kinds: Sequence[Compression]
-) -> str:
-    """Build indexes in a folder, query them, and return the tables."""
+def prepare(
+    embedder: Embedder, corpus: Corpus, folder: Path, occurrences: int, queries: int
+) -> tuple[Known, Known, list[Query], Truth, float]:
+    """Draw and embed what is asked and searched.
+
+    Returns:
+        The vectors of the text, which is in the folder, and of the queries; the queries, first those of the warm-up;
+        what the others should find; and the seconds that embedding the text took.
+    """
     sentences, drawn = draw(corpus, occurrences, WARM_UP + queries)
     lines = (json.dumps(sentence, ensure_ascii=False) + "\n" for sentence in sentences)
     (folder / TEXT).write_text("".join(lines), encoding="utf-8")
@@ -228,10 +233,19 @@ def run(
     _tell("plain search")
     vectors = unit(asking.rows[[asking.row(*query) for query in drawn]])
     truth = Truth(known, sentences, drawn[WARM_UP:], vectors[WARM_UP:])
+    return known, asking, drawn, truth, seconds
+
+
+def run(
+    embedder: Embedder, corpus: Corpus, folder: Path, *, occurrences: int, queries: int, kinds: Sequence[Compression]
+) -> str:
+    """Build indexes in a folder, query them, and return the tables."""
+    known, asking, drawn, truth, seconds = prepare(embedder, corpus, folder, occurrences, queries)
     figures = [measure(folder, kind, known, asking, drawn, truth) for kind in kinds]
     return (
-        f"{len(rows):,} occurrences of {rows.shape[1]} numbers, {queries:,} queries, {torch.get_num_threads()} threads"
-        f"\n\n{tables(figures, len(rows), seconds)}"
+        f"{len(known.rows):,} occurrences of {embedder.dim} numbers, {queries:,} queries, "
+        f"{torch.get_num_threads()} threads"
+        f"\n\n{tables(figures, len(known.rows), seconds)}"
     )
 
 
