@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
@@ -135,7 +136,12 @@ class Page:
         """Keep a picture, if somebody asked for pictures."""
         if folder := os.environ.get("POLYSEME_SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)
-            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+            path = Path(folder) / f"{name}.png"
+            self.driver.save_screenshot(str(path))
+            with Image.open(path) as picture:  # 256 colours are enough, and take a third of the space
+                picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+                    path, optimize=True
+                )
 
     def check(self) -> None:
         """Nothing went wrong in the page, and nothing outside the machine was asked for."""

@@ -171,6 +171,13 @@ def test_senses_of_a_word(page: Page) -> None:
 def test_two_words_side_by_side(page: Page) -> None:
     page.open("words=bank|river&split=words&tab=compare")
     captions = page.texts(".caption")
+    # Both maps are seen whole, and names stand where their points are.
+    for side in ("left", "right"):
+        width = page.js("return document.getElementById(arguments[0]).getBoundingClientRect().width", side)
+        assert width == pytest.approx(505, abs=5)
+        names = f"[...document.querySelectorAll('#{side} .names span')].map((one) => one.style)"
+        heights = page.js(f"return {names}.map((style) => parseFloat(style.top))")
+        assert max(heights) - min(heights) < width  # the map is square: higher than wide, the names would not fit it
     assert captions[0].startswith("bank")
     assert captions[1].startswith("river")
     apd, prt = (float(text) for text in page.texts(".figure b"))

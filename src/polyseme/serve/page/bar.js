@@ -64,7 +64,7 @@ export class Bar {
     this.legendBox.replaceChildren(...this.app.legend.map(({ colour, name }) => h("div", {}, h("i", { style: { background: colours[colour] } }), name || this.app.t("unknown"))));
   }
 
-  home() { for (const pane of this.app.panes) pane.look([0, 0, 1]); this.app.set({ view: null }); }
+  home() { this.app.set({ view: null }); for (const pane of this.app.panes) pane.whole(); }
   theme() { this.app.set({ theme: this.app.theme === "dark" ? "light" : "dark" }); }
 
   split() {

@@ -46,6 +46,7 @@ class App {
     listenToKeys(this);
     addEventListener("hashchange", () => this.set(readAddress()));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.set({ theme: this.state.theme }, true));
+    if (!this.state.view) this.panes[0].whole(true);
     await this.apply(new Set(Object.keys(this.state)), true);
     document.getElementById("loading").remove();
     document.documentElement.dataset.ready = "true";
@@ -90,7 +91,8 @@ class App {
     document.getElementById("maps").classList.toggle("two", Boolean(this.state.split));
     if (this.state.split && this.panes.length < 2) {
       this.panes.push(new Pane(right, this));
-      this.panes[1].look(this.panes[0].view(), true);
+      if (this.state.view) this.panes[1].look(this.state.view, true);
+      else this.panes[1].whole(true);
       this.panes[1].setLasso(this.lassoOn);
     }
   }

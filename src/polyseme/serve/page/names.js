@@ -11,14 +11,14 @@ export function placeNames(pane) {
   const { words, facts } = app.data;
   const columns = Math.ceil(width / CELL[0]);
   const cells = new Map(); // cell and word -> [count, sum of x, sum of y]
-  const [left, right] = pane.x.domain(), [low, high] = pane.y.domain();
+  const { x: across, y: down, frame: [left, low, right, high] } = pane.projection();
   const stride = facts.words.length;
   // Words that are lit have their colour; the names of their neighbours say where they are.
   pane.names.classList.toggle("quiet", emphasis.includes(LIT));
   for (let i = 0; i < places.x.length; i++) {
     const x = places.x[i], y = places.y[i];
     if (!(x > left && x < right && y > low && y < high) || emphasis[i] === HIDDEN || emphasis[i] === LIT) continue;
-    const sx = pane.x(x), sy = pane.y(y);
+    const sx = across(x), sy = down(y);
     const key = (Math.floor(sy / CELL[1]) * columns + Math.floor(sx / CELL[0])) * stride + words[i];
     const cell = cells.get(key);
     if (cell) { cell[0]++; cell[1] += sx; cell[2] += sy; } else cells.set(key, [1, sx, sy]);

@@ -4,16 +4,6 @@ import { HIDDEN, LIT, looks, palette } from "./colours.js";
 import { h } from "./dom.js";
 import { placeNames } from "./names.js";
 
-// As much of d3's linear scale as the drawing library uses.
-function scale() {
-  let domain = [-1, 1], range = [0, 1];
-  const map = (value) => range[0] + ((value - domain[0]) / (domain[1] - domain[0])) * (range[1] - range[0]);
-  map.invert = (value) => domain[0] + ((value - range[0]) / (range[1] - range[0])) * (domain[1] - domain[0]);
-  map.domain = (given) => (given ? ((domain = given), map) : domain);
-  map.range = (given) => (given ? ((range = given), map) : range);
-  return map;
-}
-
 export class Pane {
   constructor(element, app) {
     this.app = app;
@@ -22,11 +12,9 @@ export class Pane {
     this.names = h("div", { class: "names", "aria-hidden": "true" });
     this.caption = h("div", { class: "caption" });
     element.append(this.canvas, this.names, this.caption);
-    this.x = scale();
-    this.y = scale();
     const { width, height } = element.getBoundingClientRect();
     this.plot = createScatterplot({
-      canvas: this.canvas, width: Math.max(1, width), height: Math.max(1, height), xScale: this.x, yScale: this.y,
+      canvas: this.canvas, width: Math.max(1, width), height: Math.max(1, height),
       lassoColor: "#4b8bff", lassoMinDelay: 8, lassoMinDist: 3, lassoOnLongPress: false, actionKeyMap: { lasso: "shift" },
       pointOutlineWidth: 2, pointSizeSelected: 3, deselectOnEscape: false, deselectOnDblClick: false,
       spatialIndexUseWorker: false, antiAliasing: 1, pointScaleMode: "asinh",
@@ -124,12 +112,25 @@ export class Pane {
     return found;
   }
 
+  // Where places of the map are on the screen: the height of the pane shows from -1 to 1 if nothing is enlarged.
+  projection() {
+    const [dx, dy, zoom] = this.view(), [width, height] = this.size, ratio = width / height;
+    return {
+      x: (value) => (1 + (zoom * value + dx) / ratio) * width / 2,
+      y: (value) => (1 - (zoom * value + dy)) * height / 2,
+      frame: [(-ratio - dx) / zoom, (-1 - dy) / zoom, (ratio - dx) / zoom, (1 - dy) / zoom],
+    };
+  }
+
   frame() {
-    const [left, right] = this.x.domain(), [low, high] = this.y.domain();
+    const [left, low, right, high] = this.projection().frame;
     return [left, low, right, low, right, high, left, high];
   }
 
-  screen(point) { return [this.x(this.places.x[point]), this.y(this.places.y[point])]; }
+  screen(point) {
+    const { x, y } = this.projection();
+    return [x(this.places.x[point]), y(this.places.y[point])];
+  }
 
   // The view as the middle and the enlargement, which do not depend on the size of the window.
   view() {
@@ -140,7 +141,11 @@ export class Pane {
   look([x, y, zoom], silent = false) {
     const matrix = new Float32Array([zoom, 0, 0, 0, 0, zoom, 0, 0, 0, 0, 1, 0, x, y, 0, 1]);
     this.plot.view(matrix, { preventEvent: silent });
+    if (silent) this.#nameSoon(60); // nobody is told, but the names have to follow
   }
+
+  // The whole map, also where the pane is higher than it is wide.
+  whole(silent) { this.look([0, 0, Math.min(1, this.size[0] / this.size[1])], silent); }
 
   move(dx, dy) {
     const [x, y, zoom] = this.view();
@@ -164,12 +169,12 @@ export class Pane {
   }
 
   #moved() {
-    this.names.classList.add("stale");
     this.#nameSoon(90);
     this.app.moved(this);
   }
 
   #nameSoon(wait) {
+    this.names.classList.add("stale");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (!this.places || !this.emphasis) return;
@@ -183,6 +188,7 @@ export class Pane {
     if (width < 2 || height < 2 || (width === this.size[0] && height === this.size[1])) return;
     this.size = [width, height];
     this.plot.set({ width, height });
+    if (!this.app.state.view) this.whole(true);
     this.#nameSoon(60);
   }
 
@@ -191,7 +197,7 @@ export class Pane {
     const at = (touch) => {
       const box = this.canvas.getBoundingClientRect();
       const ratio = box.width / box.height;
-      return [((touch.clientX - box.left) / box.width * 2 - 1) * Math.max(1, ratio), (1 - (touch.clientY - box.top) / box.height * 2) * Math.max(1, 1 / ratio)];
+      return [((touch.clientX - box.left) / box.width * 2 - 1) * ratio, 1 - (touch.clientY - box.top) / box.height * 2];
     };
     let before = null;
     this.canvas.addEventListener("touchstart", (event) => {
