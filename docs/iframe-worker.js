@@ -3,6 +3,7 @@ if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
+      const base = new URL(url, document.baseURI);
       const frame = document.createElement("iframe");
       frame.hidden = true;
       document.body.appendChild(frame);
@@ -16,12 +17,12 @@ if (location.protocol === "file:") {
       inside.importScripts = (...urls) => urls.reduce((before, one) => before.then(() => load(one)), Promise.resolve());
       const load = one => new Promise((done, failed) => {
         const script = inside.document.createElement("script");
-        script.src = new URL(one, url);
+        script.src = new URL(one, base);
         script.onload = done;
         script.onerror = failed;
         inside.document.body.appendChild(script);
       });
-      load(url).then(() => {
+      load(base).then(() => {
         const early = this.waiting;
         this.waiting = null;
         early.forEach(data => this.#ask(data));

@@ -87,7 +87,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
-        message = error.format_message().rstrip(".").replace("Value error, ", "")
+        message = error.format_message().rstrip(".?").replace("Value error, ", "")
         if not message:  # no command was given, and the help was printed
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
