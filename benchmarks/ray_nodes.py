@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 _WAIT = 120.0
+_HERE = "127.0.0.1"
 
 
 class RayNodes:
@@ -36,7 +36,8 @@ class RayNodes:
         self._folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a short path: sockets allow no long one
         self._options = ["--num-cpus", str(processors), "--object-store-memory", str(store), "--block"]
         self._nodes: list[subprocess.Popen[bytes]] = []
-        self._port, self.address = _free_port(), ""
+        self._port = _free_port()
+        self.address = f"{_HERE}:{self._port}"
         self._mark = secrets.token_hex(8)
         # Ray asks for a token by default; this cluster has one of its own.
         self.environment = {
@@ -63,7 +64,7 @@ class RayNodes:
     def _start(self, number: int) -> "subprocess.Popen[bytes]":
         head = ["--head", "--port", str(self._port), "--include-dashboard", "false", "--temp-dir", str(self._folder)]
         which = ["--address", self.address] if number else head
-        command = [str(Path(sys.executable).with_name("ray")), "start"]
+        command = [str(Path(sys.executable).with_name("ray")), "start", "--node-ip-address", _HERE]
         log = (self._folder / f"node-{number}.log").open("wb")
         # The mark in the environment tells processes of this cluster from all others.
         environment = {**self.environment, "POLYSEME_RAY_NODE": self._node_mark(number)}
@@ -76,9 +77,6 @@ class RayNodes:
             if node.poll() is not None or time.monotonic() - begun > _WAIT:
                 raise RuntimeError(f"a node did not start: {Path(log.name).read_text()[-2000:]}")
             time.sleep(0.1)
-        if not self.address:
-            told = re.search(r"Local node IP: *([^\s\x1b]+)", Path(log.name).read_text())
-            self.address = f"{told[1] if told else '127.0.0.1'}:{self._port}"
         return node
 
     def actors(self) -> list[int]:

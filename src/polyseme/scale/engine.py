@@ -57,7 +57,8 @@ def connected(address: str | None, *, processors: int | None, model_bytes: int) 
     if ray.is_initialized():
         yield ray
         return
-    here: dict[str, object] = {"num_cpus": processors, "include_dashboard": False}
+    # Nothing outside this machine can reach a cluster of this machine alone.
+    here: dict[str, object] = {"num_cpus": processors, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     here["object_store_memory"] = _OBJECT_STORE + 3 * model_bytes
     try:
         ray.init(
