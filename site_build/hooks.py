@@ -14,9 +14,11 @@ _SOURCES = {page: source for source, page in links.PAGES.items()}
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Add the parts of the package to the menu."""
-    menu = next(part["Reference"] for part in config.nav or [] if "Reference" in part)
-    menu += [{f"polyseme.{room}": f"reference/polyseme.{room}.md"} for room in reference.rooms()]
+    """Add the parts of the package to the menu, and pages of docs/ that have no place in it to the guide."""
+    menu = {name: part for one in config.nav or [] for name, part in one.items()}
+    menu["Reference"] += [{f"polyseme.{room}": f"reference/polyseme.{room}.md"} for room in reference.rooms()]
+    placed = repr(config.nav)
+    menu["Guide"] += [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in placed]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
