@@ -189,3 +189,18 @@ def test_a_run_that_is_part_of_the_output_already_is_complete(tmp_path: Path) ->
     with pytest.raises(InputError, match="holds the work of an interrupted run"):
         again(resume=False, finished=None)
     assert this != work_folder.run_identity("index", SETTINGS) != work_folder.run_identity("index", {})
+
+
+def test_a_resumed_run_removes_half_written_files_of_its_output(tmp_path: Path) -> None:
+    output = tmp_path / "model"
+    with WorkFolder(output, kind="train", settings={}, resume=False, if_exists=None):
+        pass
+    left = [output / ".weights.0123abcd.tmp", output / "inner" / ".weights.0123abcd.tmp"]
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (output / "weights").touch()
+    with WorkFolder(output, kind="train", settings={}, resume=True, if_exists=None) as work:
+        assert work.resumed
+    assert not any(path.exists() for path in left)
+    assert (output / "weights").exists()

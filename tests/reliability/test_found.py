@@ -92,7 +92,7 @@ def test_a_pending_part_of_an_index_that_names_what_is_not_there(tmp_path: Path)
 @pytest.mark.parametrize("name", ["adamw", "adagrad"])
 def test_the_state_of_an_optimizer_that_is_not_its_own(name: str) -> None:
     network = torch.nn.Linear(2, 2)
-    settings = RunSettings(optimizer=name)  # type: ignore[arg-type]
+    settings = RunSettings.model_validate({"optimizer": name})
     optimizer = Optimizer(network, settings)
     network(torch.ones(1, 2)).sum().backward()
     optimizer.step(0.1, None)

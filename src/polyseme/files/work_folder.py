@@ -160,6 +160,9 @@ class WorkFolder:
         stored = read_run(self.path, record.kind)
         check_same(stored.settings, record.settings, self.path, may_differ=may_differ)
         remove_temporaries(self.path)
+        # A run that replaces files of its output, as training does, may have been killed while it wrote one.
+        for folder in (self.output, *self.output.glob("*/")):
+            remove_temporaries(folder)
         if self._is_installed():
             self.complete = True
             self.remove()
