@@ -162,9 +162,17 @@ def test_a_map_of_an_older_text_is_not_shown(tmp_path: Path) -> None:
     old = write_map([first], build_map([first], settings, Watcher()))
     grown = OccurrenceIndex.build(embedder, SENTENCES[:8], tmp_path / "index", append=True)
     assert find_map([grown], {}) is None
+    broken = tmp_path / "index" / "maps" / "broken" / MANIFEST
+    broken.parent.mkdir()
+    broken.write_text("{")
+    with pytest.raises(
+        FormatError, match=r"map\.json: cannot be read, empty or damaged .* make it again with --remake"
+    ):
+        find_map([grown], {})
     new = write_map([grown], build_map([grown], settings, Watcher()))
     assert find_map([grown], {}) == new
     assert not old.exists()
+    assert not broken.exists()
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def _posted(answer: Callable[..., Awaitable[bytes]], kind: type[Request], bodies
 
 
 def _describe(app: FastAPI, path: str, summary: str, kind: type[Request]) -> None:
-    async def endpoint(asked: Any) -> None:
+    async def endpoint(asked: object) -> None:
         raise AssertionError("posts are answered before they come to the router")
 
     endpoint.__annotations__ = {"asked": kind, "return": None}

@@ -154,10 +154,14 @@ def _write(folder: Path, made: OccurrenceMap, texts: str, *, alone: bool) -> Non
 
 
 def _remove_outdated(folder: Path, texts: str) -> None:
-    """Delete maps of this index alone as it was before text was added."""
+    """Delete maps of this index alone as it was before text was added, and those that cannot be read."""
     for path in folder.glob(f"*/{MANIFEST}"):
-        record = read_json(path, advice=_ADVICE)
-        if isinstance(record, dict) and record.get("texts") != texts and record.get("alone"):
+        try:
+            record = read_record(path, MapRecord, advice=_ADVICE)
+        except FormatError:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            continue
+        if record.texts != texts and record.alone:
             shutil.rmtree(path.parent, ignore_errors=True)
 
 
