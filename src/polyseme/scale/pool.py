@@ -27,7 +27,7 @@ _FAILURES = 3
 """How often a part may fail with an error of the system, such as a network that does not answer."""
 _STARTS = 12
 """How many actors may be lost in a row before the first part is done."""
-_SLOW = 2.0
+SLOW = 2.0
 """A part that takes this many times as long as half of the others is given to a second actor."""
 _LOOK_AGAIN = 5.0
 """Seconds after which the size of the cluster is asked for again."""
@@ -150,7 +150,7 @@ class ActorPool:
         times = Counter(task.part.name for task in self._running.values())
         alone = [task for task in self._running.values() if times[task.part.name] == 1 and task.part.name in open_parts]
         oldest = min(alone, key=lambda task: task.begun, default=None)
-        usual = _SLOW * statistics.median(self._seconds)
+        usual = SLOW * statistics.median(self._seconds)
         return None if oldest is None or time.monotonic() - oldest.begun < usual else oldest.part
 
     def _take_in(self, reference: Reference) -> None:
