@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEER := .venv-allennlp
 PEER_READY := $(PEER)/.ready
 
-.PHONY: demo test coverage check format docs docs-renew bench fuzz crash wheel clean page explore-million screenshots
+.PHONY: demo test coverage check format docs docs-renew bench fuzz crash wheel scale-kills clean page explore-million screenshots
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -107,6 +107,10 @@ explore-million: $(BROWSER)
 # The pictures of docs/explore.md, from an index of yours: make screenshots INDEX=news-index
 screenshots: $(BROWSER)
 	POLYSEME_INDEX=$(INDEX) POLYSEME_SCREENSHOTS=docs/explore $(BIN)/python -m pytest tests/serve/test_explorer_pictures.py -q
+
+# Actors, nodes and drivers of --engine ray killed at random moments; TEXT=... names at least 5,000 sentences.
+scale-kills: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale_kills $(TEXT)
 
 clean:
 	rm -rf $(VENV) $(PEER) benchmarks/cache demo-output fuzz-output crash-output dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov

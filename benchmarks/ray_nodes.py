@@ -83,6 +83,15 @@ class RayNodes:
         """The processes that embed, on all nodes."""
         return [process for process in self._processes(self._mark) if _title(process).startswith("ray::Worker")]
 
+    def processor_seconds(self) -> dict[int, float]:
+        """Seconds of the processor that each process of the cluster has used so far."""
+        found: dict[int, float] = {}
+        for process in self._processes(self._mark):
+            with contextlib.suppress(OSError, IndexError):
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                found[process] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return found
+
     def kill_node(self, number: int) -> None:
         """Kill every process of a node at once, as a power cut would."""
         for process in self._processes(self._node_mark(number)):

@@ -175,8 +175,8 @@ def main() -> None:
             stored, indexed = tokens * figures.vector_bytes, tokens * figures.index_bytes
             say(
                 f"**{model}, {precision}**: {tokens / 1e9:,.0f} billion tokens, each "
-                f"{1e6 / figures.tokens_per_second:,.0f} microseconds of a processor, {figures.text_bytes:.1f} bytes in "
-                f"and {figures.vector_bytes:,.0f} out; "
+                f"{1e6 / figures.tokens_per_second:,.0f} microseconds of a processor, {figures.text_bytes:.1f} bytes "
+                f"in and {figures.vector_bytes:,.0f} out; "
                 f"vectors {stored / TB:,.0f} TB ({stored / GB * setting.storage:,.0f} a month), "
                 f"index {indexed / TB:,.0f} TB ({indexed / GB * setting.storage:,.0f} a month).\n"
             )

@@ -59,6 +59,7 @@ class _Run:
         self._number = 0
         self._took: list[float] = []
         self._idle: list[int] = []
+        self._next_look = 0.0  # before then no part becomes slow
 
     def run(self) -> float:
         """The seconds until the last part is done."""
@@ -129,15 +130,16 @@ class _Run:
 
     def _copy_slow(self, now: float) -> None:
         """Give the slowest part to an idle worker, or look again when the next one has become slow."""
-        if not self._cluster.second_copies or not self._took:
+        if not self._cluster.second_copies or not self._took or now < self._next_look:
             return
         usual = SLOW_FACTOR * statistics.median(self._took)
         alone = sorted((begun, part) for part, begun in self._running.values() if self._copies[part] == 1)
         for begun, part in alone:
             if part not in self._open or not self._idle:
                 continue
-            if now - begun < usual:
-                self._push(begun + usual + 1e-6, "look", 0)
+            if now < begun + usual:
+                self._next_look = begun + usual
+                self._push(self._next_look, "look", 0)
                 return
             self._start(self._idle.pop(), part, now)
 

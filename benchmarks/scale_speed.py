@@ -1,17 +1,21 @@
 """The speed of ``polyseme embed --engine ray`` on two nodes beside the ordinary command, in one run, in turns.
 
-``python -m benchmarks.scale_speed TEXT...`` prints tokens per second after start-up, for float32 and int8: of the
-ordinary command, which uses both processors as threads, and of two Ray nodes with one processor each. Start-up is what
-passes before the first worker is ready, or before the ordinary command embeds.
+``python -m benchmarks.scale_speed TEXT...`` prints for float32 and int8, of the ordinary command, which uses both
+processors as threads, and of two Ray nodes with one processor each: tokens per second after start-up, which is what
+passes before the first worker is ready or before the ordinary command embeds; and the processor's time for a million
+tokens, which other work on the machine hardly affects. The time that Ray's own processes and start-up take is not left
+out of the latter, but that of a run on a single sentence is taken off.
 """
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
 from statistics import median
@@ -31,19 +35,75 @@ def write_text(sources: list[str], sentences: int, target: Path) -> int:
     return sum(map(len, chosen))
 
 
-def embed(text: Path, output: Path, cluster: RayNodes | None, precision: str) -> float:
-    """Tokens per second of one run after start-up."""
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        tokens: How many it embedded.
+        seconds: After start-up.
+        processor: Seconds of the processor, of all its processes.
+    """
+
+    tokens: int
+    seconds: float
+    processor: float
+
+
+def embed(text: Path, output: Path, cluster: RayNodes | None, precision: str) -> Run:
+    """Run the command once."""
     command = [POLYSEME, "embed", str(text), "-m", "english-small", "-o", str(output), "--layers", "mean", "--json"]
     command += ["--tokenize", "none", "--precision", precision]
     environment = None
     if cluster is not None:
         command += ["--engine", "ray", "--address", cluster.address]
         environment = cluster.environment
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    result = json.loads(done.stdout)
+    before = cluster.processor_seconds() if cluster is not None else {}
+    children = _children_seconds()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    after = dict(before)
+    while process.poll() is None:  # actors end with the run, so they are looked at while they live
+        time.sleep(0.1)
+        after |= cluster.processor_seconds() if cluster is not None else {}
+    assert process.stdout is not None
+    result = json.loads(process.stdout.read())
+    nodes = sum(after.values()) - sum(before.values())
+    output_of = shutil.rmtree if output.is_dir() else Path.unlink
+    output_of(output)
     # The ordinary command counts its seconds from the moment at which the model is loaded.
     seconds = result["seconds"] - result.get("seconds_starting", 0.0)
-    return float(result["tokens"] / seconds)
+    return Run(result["tokens"], seconds, _children_seconds() - children + nodes)
+
+
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def compare(text: Path, one_sentence: Path, cluster: RayNodes, precision: str, rounds: int) -> str:
+    """Both commands in turns, as one line."""
+    folder = text.parent
+    places: dict[str, tuple[Path, RayNodes | None]] = {
+        "one process": (folder / "o.parquet", None),
+        "ray": (folder / "parts", cluster),
+    }
+    speed: dict[str, float] = {}
+    cost: dict[str, float] = {}
+    starting = {name: embed(one_sentence, *place, precision).processor for name, place in places.items()}
+    runs: dict[str, list[Run]] = {name: [] for name in places}
+    for _ in range(rounds):
+        for name, place in places.items():
+            runs[name].append(embed(text, *place, precision))
+    for name, found in runs.items():
+        speed[name] = median(run.tokens / run.seconds for run in found)
+        cost[name] = median((run.processor - starting[name]) / run.tokens * 1e6 for run in found)
+    return f"{precision}: " + "; ".join(
+        [
+            *(f"{name} {speed[name]:,.0f} tokens/s, {cost[name]:.1f} s of processor a million" for name in places),
+            f"ray / one process {speed['ray'] / speed['one process']:.0%} by the clock, "
+            f"{cost['one process'] / cost['ray']:.0%} by the processor",
+        ]
+    )
 
 
 def main() -> None:
@@ -59,17 +119,10 @@ def main() -> None:
     try:
         tokens = write_text(given.text, given.sentences, folder / "text.txt")
         say(f"{given.sentences:,} sentences, {tokens:,} tokens")
+        (folder / "one.txt").write_text("One sentence .\n")
         with RayNodes(2) as cluster:
             for precision in given.precisions:
-                speeds: dict[str, list[float]] = {"one process": [], "ray": []}
-                for _ in range(given.rounds):
-                    speeds["one process"].append(embed(folder / "text.txt", folder / "o.parquet", None, precision))
-                    (folder / "o.parquet").unlink()
-                    speeds["ray"].append(embed(folder / "text.txt", folder / "parts", cluster, precision))
-                    shutil.rmtree(folder / "parts")
-                one, ray = median(speeds["one process"]), median(speeds["ray"])
-                each = "; ".join(f"{name} {', '.join(f'{x:,.0f}' for x in found)}" for name, found in speeds.items())
-                say(f"{precision}: one process {one:,.0f} tokens/s, ray {ray:,.0f} tokens/s: {ray / one:.0%} ({each})")
+                say(compare(folder / "text.txt", folder / "one.txt", cluster, precision, given.rounds))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     say(f"{time.monotonic() - begun:.0f} s in all")
