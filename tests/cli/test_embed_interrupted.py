@@ -35,7 +35,7 @@ opening.open_writer.__kwdefaults__["part_bytes"] = 1 << 15
 from polyseme.embed.writers.writer import VectorWriter
 write = VectorWriter.write
 def wait_and_write(self, record):
-    while self.stored + len(self._buffer) == 1000 and not os.path.exists(os.environ["WAIT_FOR"]):
+    while self.taken == 1000 and not os.path.exists(os.environ["WAIT_FOR"]):
         time.sleep(0.01)
     write(self, record)
 VectorWriter.write = wait_and_write

@@ -1,4 +1,4 @@
-"""``polyseme convert``: any format to the native folder, and back to HDF5 or a state dict; word vectors to theirs."""
+"""``polyseme convert``: any format to the native folder, back to HDF5 or a state dict, or to ONNX; word vectors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,8 +24,8 @@ def convert(
         Target,
         typer.Option(
             help="The native folder; options.json with weights.hdf5; a folder of static word vectors; CoVe as "
-            "published: a state dict with its word vectors; or static vectors in the form of word2vec, binary or text, "
-            "which gensim reads."
+            "published: a state dict with its word vectors; static vectors in the form of word2vec, binary or text, "
+            "which gensim reads; or a folder with an ONNX model that takes characters and gives layers."
         ),
     ] = "native",
     weights: Annotated[
@@ -53,6 +53,8 @@ def convert(
     Example: polyseme convert glove.6B.50d.txt glove.bin --to word2vec
 
     Example: polyseme convert cove.pth my-cove --vectors glove.840B.300d.txt
+
+    Example: polyseme convert english-small english-onnx --to onnx
     """
     if to == "vectors" or to in WORD2VEC:
         _convert_vectors(
@@ -77,12 +79,12 @@ def convert(
         raise InputError(f"{model}: a combination names its parts and has no weights of its own; convert the parts")
     if not isinstance(opened, Model):
         if to != "native":
-            what = "the HDF5 weights of a biLM" if to == "hdf5" else "the state dict of CoVe"
+            what = {"hdf5": "the HDF5 weights of a biLM", "onnx": "an ONNX model"}.get(to, "the state dict of CoVe")
             raise InputError(f"{model}: word vectors cannot be written as {what}; leave out --to")
         _convert_vectors(Path(model), output, to, {"--weights": weights != "float32"})
         return
     if to != "native" and weights != "float32":
-        what = "HDF5 weights are" if to == "hdf5" else "a state dict is"
+        what = {"hdf5": "HDF5 weights are", "onnx": "an ONNX model is"}.get(to, "a state dict is")
         raise InputError(f"{what} float32, not {weights}; leave out --weights, or --to {to}")
     _write(opened, output, to, weights)
     typer.echo(f"{output}: written from {opened.config.source}", err=True)
@@ -93,6 +95,11 @@ def _write(model: "Model", output: Path, to: Target, storage: Storage) -> None:
     from polyseme.formats import bilm_hdf5, cove_folder, cove_state, native
     from polyseme.models.mt_lstm import MtLstm
 
+    if to == "onnx":
+        from polyseme.compat.onnx import export
+
+        export(model, output)
+        return
     with locked(output):
         if to == "hdf5":
             bilm_hdf5.write(model, output)

@@ -3,8 +3,8 @@
 import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from polyseme.embed.choices import Keys, NumberType, Pool
 from polyseme.embed.layers import LayerChoice, check_choice
 from polyseme.embed.long_sentences import LongSentences
 from polyseme.embed.named_keys import chosen_keys, named_sentences
+from polyseme.embed.read_ahead import read_ahead
 from polyseme.embed.source import VectorSource, check_pool, pool_tokens
 from polyseme.embed.vectors_record import VectorsRecord, mix_record
 from polyseme.embed.writers import Record, VectorWriter, open_writer
@@ -126,6 +127,7 @@ def embed_corpus(
             sentence_index=sentence_index,
             by_name=by_name,
             metadata=VectorsRecord.of(source, text.segmentation, layers=choice, pool=pool, dtype=dtype).as_metadata(),
+            background=True,
         )
         _tell_beginning(shown, writer, resume=resume)
         tokens = 0
@@ -203,13 +205,19 @@ def _write_all(
     """Embed the sentences that are not stored yet, and close the writer; return the number of tokens."""
     waiting: deque[tuple[Sentence, float | None]] = deque()  # read, but their vectors are not computed yet
 
-    def token_lists() -> Iterator[list[str]]:
+    def read() -> Generator[tuple[Sentence, float | None], None, None]:
         for sentence in sentences:
             lengths.add(sentence)
-            waiting.append((sentence, corpus.share_read()))
-            yield sentence.tokens
+            yield sentence, corpus.share_read()
 
-    with writer:
+    pairs = read_ahead(read(), lambda pair: len(pair[0].tokens)) if corpus.from_files else read()
+
+    def token_lists() -> Iterator[list[str]]:
+        for pair in pairs:
+            waiting.append(pair)
+            yield pair[0].tokens
+
+    with closing(pairs), writer:
         counter = TokenCounter(watcher, f"embedding {corpus}")
         for rows in interrupted.each(source.stream(token_lists(), layers=choice)):
             sentence, share = waiting.popleft()

@@ -136,6 +136,11 @@ class Corpus:
     def _beginning(self) -> str:
         return beginning((path, self._layout(path)) for path in self._paths)
 
+    @property
+    def from_files(self) -> bool:
+        """Whether all text is in files, neither in a pipe, which may make its reader wait, nor in memory."""
+        return bool(self._size)
+
     def share_read(self) -> float | None:
         """The share of the bytes read in the current iteration, from 0 to 1; None if a pipe has no known length."""
         if not self._size:

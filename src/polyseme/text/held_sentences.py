@@ -47,6 +47,11 @@ class HeldSentences(Corpus):
     def _tokens_already(self) -> bool:
         return True
 
+    @property
+    def from_files(self) -> bool:
+        """There is nothing to read."""
+        return False
+
     def share_read(self) -> float | None:
         """The share of the sentences yielded in the current iteration, from 0 to 1."""
         return self._given / max(1, len(self._held))

@@ -30,6 +30,7 @@ def open_writer(
     metadata: Mapping[bytes, bytes] | None = None,
     part_bytes: int = _PART_BYTES,
     part_seconds: float = _PART_SECONDS,
+    background: bool = False,
 ) -> VectorWriter:
     """Open a file for embedded vectors, in the format that its suffix names.
 
@@ -44,6 +45,8 @@ def open_writer(
         metadata: What the vectors were made with, for the metadata of `.parquet`.
         part_bytes: About how much is held in memory before it is stored.
         part_seconds: What is held in memory is stored when this time has passed.
+        background: Store while the caller goes on; an error is then raised by a later call. Up to twice `part_bytes`
+            are held in memory.
 
     Raises:
         InputError: The suffix is unknown, the folder is missing, a file is in the way, or the settings differ.
@@ -72,7 +75,9 @@ def open_writer(
         resume=resume,
         if_exists=None if overwrite else "give another name, or replace it with --overwrite",
     )
-    return VectorWriter(work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds)
+    return VectorWriter(
+        work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds, background=background
+    )
 
 
 def _parquet_format(metadata: Mapping[bytes, bytes] | None) -> Format:

@@ -5,6 +5,8 @@ import errno
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,7 +31,16 @@ class VectorWriter:
         done: How many sentences an interrupted run has stored; the caller continues with sentence number `done`.
     """
 
-    def __init__(self, work: WorkFolder, *, form: Format, dtype: str, part_bytes: int, part_seconds: float) -> None:
+    def __init__(
+        self,
+        work: WorkFolder,
+        *,
+        form: Format,
+        dtype: str,
+        part_bytes: int,
+        part_seconds: float,
+        background: bool = False,
+    ) -> None:
         self._work = work
         self._out = work.output
         self._parts = [] if work.complete else stored_parts(work.path, work.output.suffix)
@@ -40,6 +51,8 @@ class VectorWriter:
         self._buffer: list[Record] = []
         self._buffered_bytes = 0
         self._stored_at = time.monotonic()
+        self._thread = ThreadPoolExecutor(1, "polyseme writer") if background else None
+        self._storing: tuple[Part, list[Record], Future[None]] | None = None
         self._layout: tuple[int, ...] | None = None
         self._closed = work.complete
         self._worth_keeping = bool(self._parts)
@@ -69,6 +82,11 @@ class VectorWriter:
         """How many sentences are stored in parts."""
         return self._parts[-1].stop if self._parts else 0
 
+    @property
+    def taken(self) -> int:
+        """How many sentences were stored or are held in memory: the number of the next one."""
+        return (self._storing[0].stop if self._storing else self.stored) + len(self._buffer)
+
     def write(self, record: Record) -> None:
         """Add the next sentence; its vectors are copied.
 
@@ -76,9 +94,11 @@ class VectorWriter:
             InputError: The vectors do not fit the tokens, the records before or the number type.
             OutputError: The disk is full, or the file cannot be written for another reason.
         """
+        if self._storing and self._storing[2].done():
+            self._settle()  # so that a full disk is noticed now
         if self._closed:
             raise InputError(f"{self._out}: the writer is closed; write all records before closing it")
-        number = self.stored + len(self._buffer)
+        number = self.taken
         self._check_shape(number, record)
         vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}")
         self._buffer.append(Record(tuple(record.tokens), vectors, record.name))
@@ -86,7 +106,7 @@ class VectorWriter:
         self._buffered_bytes += _TOKEN_BYTES * len(record.tokens) + sum(map(len, record.tokens))
         self._worth_keeping |= bool(record.tokens)
         if self._buffered_bytes >= self._part_bytes:
-            self._flush()
+            self._hand_over()
 
     def store_if_due(self) -> None:
         """Store what is held in memory if the last part was stored some time ago.
@@ -114,7 +134,7 @@ class VectorWriter:
             self._keep()
             raise
         finally:
-            self._work.close()
+            self._release()
 
     def __enter__(self) -> Self:
         return self
@@ -130,7 +150,7 @@ class VectorWriter:
                 self._closed = True
                 self._keep()
         finally:
-            self._work.close()
+            self._release()
 
     def _check_shape(self, number: int, record: Record) -> None:
         shape = record.vectors.shape
@@ -147,21 +167,58 @@ class VectorWriter:
             )
         self._layout = layout
 
-    def _flush(self) -> None:
-        """Store the records in memory as a part."""
+    def _hand_over(self) -> None:
+        """Store the records in memory as a part, in the background if there is a thread for that."""
+        if self._thread is None:
+            self._flush()
+            return
+        self._settle()
         if self._buffer:
-            first, stop = self.stored, self.stored + len(self._buffer)
-            part = Part.within(self._work.path, first, stop, self._out.suffix)
-            try:
-                with whole_file(part.path) as temporary:
-                    self._format.write_part(temporary, first, self._buffer)
-            except OSError as error:
-                # There will be no room when the caller leaves, either; and records after a gap must not follow.
-                self._buffer, self._closed = [], True
-                raise self._failed(error) from error
+            part, records = self._next_part(), self._buffer
+            self._storing = part, records, self._thread.submit(self._store, part, records)
+            self._buffer, self._buffered_bytes = [], 0
+        self._stored_at = time.monotonic()
+
+    def _settle(self) -> None:
+        """Wait until the part in the background is stored."""
+        if self._storing is not None:
+            part, _, future = self._storing
+            with self._refusing():
+                future.result()
+            self._parts, self._storing = [*self._parts, part], None
+
+    def _flush(self) -> None:
+        """Store the records in memory as a part, and wait until they are stored."""
+        self._settle()
+        if self._buffer:
+            part = self._next_part()
+            with self._refusing():
+                self._store(part, self._buffer)
             # There is no call between these: an interrupt comes before all of them or after.
             self._parts, self._buffer, self._buffered_bytes = [*self._parts, part], [], 0
         self._stored_at = time.monotonic()
+
+    def _next_part(self) -> Part:
+        return Part.within(self._work.path, self.stored, self.stored + len(self._buffer), self._out.suffix)
+
+    def _store(self, part: Part, records: list[Record]) -> None:
+        with whole_file(part.path) as temporary:
+            self._format.write_part(temporary, part.first, records)
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Say what is safe if a part cannot be stored, and take no more records."""
+        try:
+            yield
+        except OSError as error:
+            # There will be no room when the caller leaves, either; and records after a gap must not follow.
+            self._buffer, self._storing, self._closed = [], None, True
+            raise self._failed(error) from error
+
+    def _release(self) -> None:
+        if self._thread is not None:
+            self._thread.shutdown()
+        self._work.close()
 
     def _failed(self, error: OSError) -> OutputError:
         """What to raise if a part cannot be stored."""
