@@ -4,6 +4,7 @@ import pkgutil
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -44,20 +45,23 @@ PLUGGED_INTO = ("_onnx_graph", "onnx", "sentence_transformers", "spacy")
 """Modules of compat that are no use without the library that they are for."""
 
 
-def test_every_module_imports_without_the_optional_packages() -> None:
+def test_every_module_imports_without_the_optional_packages(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The bank.", encoding="utf-8")
     modules = [
         module.name
         for module in pkgutil.walk_packages(polyseme.__path__, "polyseme.")
-        if module.name not in ("polyseme.__main__", "polyseme.compat.sklearn", "polyseme.embed.writers.parquet")
+        if module.name not in ("polyseme.__main__", "polyseme.compat.sklearn")
         and (not module.name.startswith("polyseme.serve.") or module.name in WITHOUT_A_SERVER)
-        and not module.name.startswith("polyseme.index.postgres.")
+        and not module.name.startswith(
+            ("polyseme.embed.writers.parquet", "polyseme.index.postgres.", "polyseme.scale.")
+        )
         and module.name.removeprefix("polyseme.compat.") not in PLUGGED_INTO
     ]
     assert len(modules) > 40
     script = (
         "import sys, importlib\n"
         "absent = ('pyarrow', 'sklearn', 'matplotlib', 'faiss', 'sacrebleu', 'fastapi', 'orjson', 'psycopg', 'onnx',\n"
-        "    'sentence_transformers', 'spacy')\n"
+        "    'sentence_transformers', 'spacy', 'ray', 'openTSNE')\n"
         "for name in absent: sys.modules[name] = None\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
         "from polyseme.errors import MissingPart\n"
@@ -71,6 +75,12 @@ def test_every_module_imports_without_the_optional_packages() -> None:
         "try: OccurrenceIndex('postgresql://host/words')\n"
         "except MissingPart as error: assert \"pip install 'polyseme[postgres]'\" in str(error), error\n"
         "else: raise SystemExit('opened without psycopg')\n"
+        "try: from polyseme.scale import EmbedJob\n"
+        "except MissingPart as error: assert \"pip install 'polyseme[scale]'\" in str(error), error\n"
+        "else: raise SystemExit('imported without Ray')\n"
+        "sys.argv = ['polyseme', 'embed', 'a.txt', '-m', 'english-small', '-o', 'a.npz']\n"
+        "from polyseme.cli.main import main; main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.npz").exists()

@@ -108,7 +108,6 @@ def embed(
     from polyseme.embed.layers import parse_choice
     from polyseme.embed.load import load
     from polyseme.files.location import is_address
-    from polyseme.scale.job import EmbedJob
 
     spread = scale_settings(engine, address, actors, threads, part_bytes)
     if not is_address(output):
@@ -125,6 +124,8 @@ def embed(
         batch_tokens=batch_tokens,
     )
     if corpus is None:
+        from polyseme.scale import EmbedJob
+
         refuse_with_ray(overwrite=overwrite, keys=keys != "auto", no_sentence_index=not sentence_index)
         with shown(progress) as watcher:
             made = EmbedJob(

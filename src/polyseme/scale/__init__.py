@@ -6,6 +6,7 @@ Needs the extra ``scale``: ``pip install 'polyseme[scale]'``. How to use it: doc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from polyseme.scale.engine import ray_module
 from polyseme.scale.settings import ScaleSettings
 
 if TYPE_CHECKING:
@@ -22,4 +23,6 @@ _HOMES = {"EmbedJob": "job", "ScaleResult": "report", "embed": "dataset"}
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'polyseme.scale' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    if name in ("EmbedJob", "embed"):
+        ray_module()  # or say in one line that it is missing
     return getattr(import_module(f"polyseme.scale.{_HOMES[name]}"), name)
