@@ -244,7 +244,8 @@ def test_export(page: Page, tmp_path: Path) -> None:
     assert {row.split(",")[1] for row in table[1:]} == {"money"}
     data = json.loads(base64.b64decode(page.driver.execute_async_script(DOWNLOADS, "#save-json")))
     assert len(data["points"]) == len(table) - 1
-    assert data["points"][0]["sentence"].startswith("money of the bank")
+    if len(data["points"]) <= 20_000:  # as many as are exported with their sentences
+        assert data["points"][0]["sentence"].startswith("money of the bank")
     assert {row["sense"] for row in data["points"]} >= {1}
 
 
