@@ -129,6 +129,7 @@ def test_openapi_describes_every_path() -> None:
     assert posts == {
         *("/v1/embeddings", "/embed", "/tokens", "/score", "/substitutes"),
         *("/nearest", "/similar", "/senses", "/predict"),
+        *(f"/explore/{name}" for name in ("occurrences", "word", "group", "nearest", "senses", "compare")),
     }
     for path in posts:
         post = described["paths"][path]["post"]
