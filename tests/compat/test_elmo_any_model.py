@@ -82,6 +82,8 @@ def test_an_opened_model_is_used_and_not_copied() -> None:
     assert elmo.encoder.network.token_encoder is model.network.token_encoder
     with pytest.raises(InputError, match=r"^weights\.hdf5: got a model and a weight_file; give one of them"):
         Elmo(model, "weights.hdf5")
+    with pytest.raises(InputError, match=r"^weight_file is 2, expected a path; the number of mixes is num_output_rep"):
+        Elmo("english-small", 2)  # type: ignore[arg-type]
 
 
 SCRIPT = """

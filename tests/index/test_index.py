@@ -14,7 +14,7 @@ from polyseme.embed.embedder import Embedder
 from polyseme.embed.load import load
 from polyseme.errors import FormatError, InputError, Interrupted, OutputError
 from polyseme.formats import native
-from polyseme.index import vectors
+from polyseme.index import transaction, vectors
 from polyseme.index.manifest import read_manifest
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.places import Place
@@ -363,6 +363,19 @@ class TestBuilding:
         ):
             OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index", shard_bytes=SHARD)
         assert (tmp_path / "index.partial").exists() == (failing == 2)
+
+    def test_a_disk_that_is_full_from_the_beginning(
+        self, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(path: Path, value: object) -> None:
+            raise OSError(28, "No space left on device", str(path))
+
+        monkeypatch.setattr(transaction, "write_json", full)
+        with pytest.raises(
+            OutputError, match=r"index.partial: could not be written \(No space left on device\); nothing"
+        ):
+            OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index")
+        assert not (tmp_path / "index.partial").exists()
 
     def test_refusals(self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         corpus = Corpus([text])

@@ -191,6 +191,10 @@ class Elmo(elmo.Elmo):
 
 
 def _opened(options_file: str | Path | Model | None, weight_file: str | Path | None) -> Model:
+    if weight_file is not None and not isinstance(weight_file, str | Path):
+        raise InputError(
+            f"weight_file is {weight_file!r}, expected a path; the number of mixes is num_output_representations="
+        )
     if isinstance(options_file, Model):
         if weight_file is not None:
             raise InputError(f"{weight_file}: got a model and a weight_file; give one of them")

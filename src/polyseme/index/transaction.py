@@ -22,7 +22,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from polyseme.errors import FormatError, InputError, OutputError
+from polyseme.errors import FormatError, InputError, OutputError, PolysemeError
 from polyseme.files.json_file import read_record
 from polyseme.files.whole import JSON, reason, remove_temporaries, rename, write_json
 from polyseme.files.work_folder import RUN, WorkFolder, run_identity
@@ -106,10 +106,13 @@ class Transaction:
                 check(manifest := read_manifest(folder))
                 first = 1 + max(int(shard.name.rpartition("-")[2]) for shard in manifest.shards)
             self.stored = self._begin(first)
-        except BaseException:
+        except BaseException as error:
+            kept = "what was stored before is kept" if self.resumed else "nothing was stored"
             if not self.resumed:
                 self._work.remove()
             self._work.close()
+            if isinstance(error, OSError) and not isinstance(error, PolysemeError):
+                raise OutputError(f"{self.path}: could not be written ({reason(error)}); {kept}") from error
             raise
 
     def __enter__(self) -> Self:
