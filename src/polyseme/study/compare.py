@@ -81,7 +81,8 @@ def compare_word(
     found = embedder.embed([tokens for tokens, _ in placed], layers="all")
     rows = np.stack([rows[:, position] for rows, (_, position) in zip(found, placed, strict=True)], axis=1)  # (L, N, D)
     layers, mean = unit(rows), unit(rows.mean(axis=0))
-    return Comparison(word, placed, layers @ layers.transpose(0, 2, 1), mean @ mean.T)
+    # Rounding may put a product of two equal unit vectors above 1.
+    return Comparison(word, placed, np.clip(layers @ layers.transpose(0, 2, 1), -1, 1), np.clip(mean @ mean.T, -1, 1))
 
 
 def find_word(word: str, sentence: str, cut: Segmentation) -> tuple[list[str], int]:
