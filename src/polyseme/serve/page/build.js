@@ -21,6 +21,9 @@ await build({
   outfile: `${OUT}/explore.js`,
   banner: { js: `/* ${stamp}; licences: explore.licenses.txt */` },
 });
+// A message of the drawing library names a web page; the page here knows no address but its own.
+const script = readFileSync(`${OUT}/explore.js`, "utf8");
+writeFileSync(`${OUT}/explore.js`, script.replaceAll(/https:\/\/[a-z.]+\/package\/(glsl-read-float)/g, "$1"));
 await build({
   entryPoints: ["style.css"],
   minify: true,
