@@ -22,7 +22,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from polyseme.errors import FormatError, InputError, OutputError, PolysemeError
+from polyseme.errors import FormatError, InputError, OutputError
 from polyseme.files.json_file import read_record
 from polyseme.files.whole import JSON, reason, remove_temporaries, rename, write_json
 from polyseme.files.work_folder import RUN, WorkFolder, run_identity
@@ -106,13 +106,10 @@ class Transaction:
                 check(manifest := read_manifest(folder))
                 first = 1 + max(int(shard.name.rpartition("-")[2]) for shard in manifest.shards)
             self.stored = self._begin(first)
-        except BaseException as error:
-            kept = "what was stored before is kept" if self.resumed else "nothing was stored"
+        except BaseException:
             if not self.resumed:
                 self._work.remove()
             self._work.close()
-            if isinstance(error, OSError) and not isinstance(error, PolysemeError):
-                raise OutputError(f"{self.path}: could not be written ({reason(error)}); {kept}") from error
             raise
 
     def __enter__(self) -> Self:
@@ -201,7 +198,10 @@ class Transaction:
         stored = _read_stored(self.path) if self.resumed else None
         if stored is None:
             stored = Stored(run=secrets.token_hex(8), first=first)
-            write_json(self.path / _STORED, stored.model_dump())
+            try:
+                write_json(self.path / _STORED, stored.model_dump())
+            except OSError as error:
+                raise OutputError(f"{self.path}: could not be written ({reason(error)}); nothing was stored") from error
         elif stored.first != first:
             raise InputError(
                 f"{self._folder}: has got other text since {self.path} was begun; {self._begin_again}, and add the "

@@ -6,7 +6,6 @@ Needs the extra ``scale``: ``pip install 'polyseme[scale]'``. How to use it: doc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from polyseme.scale.engine import ray_module
 from polyseme.scale.settings import ScaleSettings
 
 if TYPE_CHECKING:
@@ -24,5 +23,5 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'polyseme.scale' has no attribute {name!r}; it offers {', '.join(__all__)}")
     if name in ("EmbedJob", "embed"):
-        ray_module()  # or say in one line that it is missing
+        import_module("polyseme.scale.engine").ray_module()  # or say in one line that it is missing
     return getattr(import_module(f"polyseme.scale.{_HOMES[name]}"), name)
