@@ -17,13 +17,15 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 from polyseme.errors import PolysemeError
 from reliability import ledger
 from reliability.forked import FAILURES, Outcome, run_case
-from reliability.sanitizers import environment, is_sanitized
+from reliability.sanitizers import environment
 from reliability.server import begin_again, say, warm_up
-from reliability.target import Target
+from reliability.target import ServerName, Target
+from reliability.targets import all_targets
 
 BATCH = 50
 """Cases of a target before the next target has its turn."""
@@ -32,22 +34,12 @@ _MODULES = "modules.json"
 _MAKING = "import sys; from reliability.fuzz import make_good; make_good(*sys.argv[1:])"
 
 
-def all_targets() -> dict[str, Target]:
-    """The targets by name."""
-    from reliability.targets import TARGETS
-
-    return {target.name: target for target in TARGETS}
-
-
-def make_good(folder: str, *names: str) -> None:
+def make_good(folder: str, server: ServerName, *names: str) -> None:
     """Write the good files of targets and see that they are accepted.
 
     Called in a process of its own, since it may start threads.
     """
-    import torch
-
-    torch.set_num_threads(1)
-    targets = all_targets()
+    targets = all_targets(server)
     for name in names:
         target = targets[name]
         place = Path(folder, target.folder)
@@ -68,8 +60,8 @@ def make_good(folder: str, *names: str) -> None:
 class Server:
     """Tries cases and writes down what became of them."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder, self.seed = folder, seed
+    def __init__(self, folder: Path, seed: int, kind: ServerName) -> None:
+        self.folder, self.seed, self.kind = folder, seed, kind
         self.ledger = folder / "cases.jsonl"
         self.work = folder / "work"
         self.failures = 0
@@ -77,9 +69,9 @@ class Server:
     def prepare(self, targets: list[Target]) -> None:
         """Make the good files of targets that have none yet, and load what using them needs."""
         if missing := [one.name for one in targets if not (self.work / one.folder / "good").exists()]:
-            subprocess.run([sys.executable, "-c", _MAKING, str(self.work), *missing], check=True)
+            subprocess.run([sys.executable, "-c", _MAKING, str(self.work), self.kind, *missing], check=True)
         places = [self.work / one.folder / _MODULES for one in targets]
-        warm_up(sorted({name for place in places for name in json.loads(place.read_text())}))
+        warm_up(sorted({name for place in places for name in json.loads(place.read_text())}), self.kind)
 
     def batch(self, target: Target, count: int, first: int | None = None) -> None:
         """Try the next cases of a target, or those from a number on."""
@@ -115,71 +107,75 @@ class Server:
 
 
 def fuzz(server: Server, targets: list[Target], *, minutes: float, cases: int | None) -> None:
-    """Try targets in turn until the time is over, or until each was tried ``cases`` times."""
-    until, done = time.monotonic() + 60 * minutes, 0
-    while (cases is None or done < cases) and time.monotonic() < until:
-        count = BATCH if cases is None else min(BATCH, cases - done)
-        for target in targets:
-            if time.monotonic() > until:
-                break
-            server.batch(target, count)
-        done += count
+    """Try targets in turn until the time is over, or until all runs have tried each of them ``cases`` times."""
+    until, left = time.monotonic() + 60 * minutes, list(targets)
+    while left and time.monotonic() < until:
+        target = left.pop(0)
+        first = ledger.next_case(server.ledger, target.name, server.seed)
+        count = BATCH if cases is None else min(BATCH, cases - first)
+        if count > 0:
+            server.batch(target, count, first)
+            left.append(target)
 
 
-def _sanitized(folder: Path, arguments: list[str]) -> int:
-    """Run the same command in a process with sanitised kernels."""
-    command = [sys.executable, "-m", "reliability.fuzz", *arguments]
-    return subprocess.run(command, env=environment(folder / "sanitized"), check=False).returncode
+def _elsewhere(kind: ServerName, folder: Path, arguments: list[str]) -> int:
+    """Run the same command in a process that is another kind of server."""
+    command = [sys.executable, "-m", "reliability.fuzz", f"--server={kind}", *arguments]
+    inner = environment(folder / "sanitized") if kind == "sanitized" else None
+    return subprocess.run(command, env=inner, check=False).returncode
 
 
 def main() -> None:
     """Fuzz and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long; with --cases, at most")
-    parser.add_argument("--cases", type=int, help="how many of each target")
+    parser.add_argument("--cases", type=int, help="how many of each target, together with earlier runs of this seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", action="append", help="only targets whose name contains this")
     parser.add_argument("--folder", type=Path, default=Path("fuzz-output"))
     parser.add_argument("--replay", help="TARGET:SEED:CASE: try one case again and print what happens")
     parser.add_argument("--retry", action="store_true", help="only try again what was found before with this seed")
     parser.add_argument("--table", action="store_true", help="only print the table of all runs so far")
+    parser.add_argument("--server", choices=get_args(ServerName), help="only targets of one kind of server")
     chosen = parser.parse_args()
     folder = chosen.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    found = all_targets()
+    found = all_targets(chosen.server or "whole")
     if chosen.replay:
         name, seed, case = chosen.replay.rsplit(":", 2)
-        sys.exit(replay(Server(folder, int(seed)), found[name], int(case)))
+        sys.exit(replay(Server(folder, int(seed), chosen.server), found[name], int(case)))
     wanted = [one for one in found.values() if not chosen.target or any(part in one.name for part in chosen.target)]
-    here = [one for one in wanted if one.sanitized == is_sanitized()]
     code = 0
-    if not chosen.table:
-        server = Server(folder, chosen.seed)
-        share = len(here) / len(wanted) if len(wanted) > len(here) else 1.0
-        server.prepare(here)
-        if chosen.retry:
-            server.retry(here)
-        else:
-            fuzz(server, here, minutes=chosen.minutes * share, cases=chosen.cases)
-        code = 1 if server.failures else 0
-        if not is_sanitized() and len(here) < len(wanted):
-            arguments = ["--minutes", str(chosen.minutes * (1 - share)), "--seed", str(chosen.seed)]
-            arguments += ["--folder", str(folder), *(["--cases", str(chosen.cases)] if chosen.cases else [])]
-            arguments += ["--retry"] if chosen.retry else []
-            code = max(
-                code, _sanitized(folder, [*arguments, *(f"--target={one.name}" for one in wanted if one.sanitized)])
-            )
-    if not is_sanitized():
+    if chosen.server:
+        server = Server(folder, chosen.seed, chosen.server)
+        code = serve(server, [one for one in wanted if one.server == chosen.server], chosen)
+    elif not chosen.table:
+        arguments = ["--seed", str(chosen.seed), "--folder", str(folder), *(["--retry"] if chosen.retry else [])]
+        arguments += [f"--cases={chosen.cases}"] * bool(chosen.cases)
+        arguments += [f"--target={part}" for part in chosen.target or ()]
+        for kind, count in Counter(one.server for one in wanted).items():
+            share = chosen.minutes * count / len(wanted)
+            code = max(code, _elsewhere(kind, folder, [*arguments, f"--minutes={share}"]))
+    if not chosen.server:
         say(ledger.table(ledger.read(folder / "cases.jsonl")))
     sys.exit(code)
 
 
+def serve(server: Server, targets: list[Target], chosen: argparse.Namespace) -> int:
+    """Try the targets of this kind of server; gives the exit code."""
+    server.prepare(targets)
+    if chosen.retry:
+        server.retry(targets)
+    else:
+        fuzz(server, targets, minutes=chosen.minutes, cases=chosen.cases)
+    return 1 if server.failures else 0
+
+
 def replay(server: Server, target: Target, case: int) -> int:
     """Try one case again, in a fork as before."""
-    if target.sanitized and not is_sanitized():
-        return _sanitized(
-            server.folder, ["--folder", str(server.folder), f"--replay={target.name}:{server.seed}:{case}"]
-        )
+    if server.kind != target.server:
+        what = f"--replay={target.name}:{server.seed}:{case}"
+        return _elsewhere(target.server, server.folder, ["--folder", str(server.folder), what])
     server.prepare([target])
     place = server.work / target.folder
     outcome = run_case(target, place / "good", place / "case", server.seed, case)

@@ -1,6 +1,5 @@
 """Small models and data, written as good files of every format of polyseme's own."""
 
-import json
 import random
 import shutil
 import zipfile
@@ -148,8 +147,3 @@ def write_text(path: Path, sentences: int, seed: int = 0) -> Path:
     lines = [" ".join(draw.choices(words, k=draw.randint(1, 9))) for _ in range(sentences)]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
-
-
-def write_jsonl(path: Path, records: list[object]) -> None:
-    """One JSON value per line."""
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
+from reliability.target import ServerName
+
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -30,25 +32,17 @@ def _replace(module: str) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], {**os.environ, **ENVIRONMENT})
 
 
-def warm_up(modules: Iterable[str]) -> None:
+def warm_up(modules: Iterable[str], server: ServerName = "whole") -> None:
     """Import modules, so that a fork has them already; starts no threads.
 
     Raises:
         RuntimeError: There are threads: a fork would have only one of them, and the locks of the others.
     """
-    import faiss
-    import pyarrow
-    import torch
-
-    from polyseme.nn.kernels.build import library
     from polyseme.text.choices import TOKENIZERS
     from polyseme.text.segmentation import Segmentation
 
-    torch.set_num_threads(1)
-    faiss.omp_set_num_threads(1)
-    pyarrow.set_cpu_count(1)
-    pyarrow.set_io_thread_count(1)
-    library()
+    if server != "small":
+        _load_numerics()
     for tokenizer in TOKENIZERS:
         Segmentation(tokenizer).sentences("The bank. 河岸。")
     for name in modules:
@@ -59,6 +53,21 @@ def warm_up(modules: Iterable[str]) -> None:
     gc.freeze()
     if (count := len(list(Path("/proc/self/task").iterdir()))) > 1:
         raise RuntimeError(f"the server has {count} threads, expected one")
+
+
+def _load_numerics() -> None:
+    """Load torch and the others with one thread each, and the kernels."""
+    import faiss
+    import pyarrow
+    import torch
+
+    from polyseme.nn.kernels.build import library
+
+    torch.set_num_threads(1)
+    faiss.omp_set_num_threads(1)
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
+    library()
 
 
 def say(text: str) -> None:

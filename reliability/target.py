@@ -4,9 +4,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from polyseme.errors import PolysemeError
 from reliability.damage.folder import damage_folder
+
+ServerName = Literal["small", "whole", "sanitized"]
+"""Readers of text need no torch, and a process without it forks in a tenth of the time; kernels need the sanitisers."""
 
 
 def every(*calls: Callable[[], object]) -> None:
@@ -40,8 +44,8 @@ class Target:
     """Changes the files."""
     seal: Callable[[Path, random.Random], None] = _as_it_is
     """Makes sizes and checksums in other files right again after the damage, so that it is reached."""
-    sanitized: bool = False
-    """Whether it needs a process with the sanitiser build of the kernels."""
+    server: ServerName = "whole"
+    """The kind of process whose forks try it."""
 
     @property
     def folder(self) -> str:

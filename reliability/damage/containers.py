@@ -91,7 +91,7 @@ def damage_gzip(data: bytes, draw: random.Random, inner: Inner) -> bytes:
     if chance < 0.2:
         return damage_bytes(data, draw)
     if chance < 0.3:
-        content += bytes(draw.choice((1 << 20, 40 << 20)))
+        content += bytes(draw.choice((1 << 18, 2 << 20)))
     elif chance < 0.4:
         return data + draw.choice((data, b"\0" * 9, b"\x1f\x8b", draw.randbytes(20)))
     else:

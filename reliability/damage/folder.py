@@ -13,19 +13,21 @@ from reliability.damage.containers import (
     damage_zip,
 )
 from reliability.damage.hdf5 import damage_hdf5
-from reliability.damage.pickles import damage_state
 from reliability.damage.plain import damage_bytes
 from reliability.damage.texts import damage_text
 from reliability.damage.values import damage_json, damage_json_lines
 
 _TORCH = (".pt", ".pkl", ".pth")
 _LARGEST_SPARSE = 300 << 20
+_LARGEST_READ = 16 << 20
 
 
 def damage_content(name: str, data: bytes, draw: random.Random) -> bytes:
     """A file's bytes, damaged as fits what they are."""
     suffix = Path(name).suffix
     if suffix in _TORCH and draw.random() < 0.5:
+        from reliability.damage.pickles import damage_state  # needs torch, which most of this does not
+
         return damage_state(data, draw)
     if data.startswith(b"PK\3\4"):
         return damage_zip(data, draw, damage_content)
@@ -56,6 +58,8 @@ def damage_folder(folder: Path, draw: random.Random) -> None:
             return
         path, chance = draw.choice(files), draw.random()
         if chance < 0.95:
+            if path.stat().st_size >= _LARGEST_READ:
+                continue  # it was made so large by damage before this one
             path.write_bytes(damage_content(path.name, path.read_bytes(), draw))
         else:
             _replace(path, files, draw)

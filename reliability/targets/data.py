@@ -10,7 +10,7 @@ from polyseme.tasks.choices import FormatName, TaskName
 from polyseme.tasks.readers.opening import open_examples
 from polyseme.tasks.readers.reading import Options
 from polyseme.text.labels import LabelledText
-from reliability.good_models import write_jsonl
+from reliability.good_texts import write_jsonl
 from reliability.target import Target, every
 
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
@@ -83,8 +83,10 @@ def _use_labels(folder: Path) -> None:
     every(*(partial(list, LabelledText(folder / "data.conllu", column)) for column in columns))
 
 
+_small = partial(Target, server="small")
+
 TARGETS = (
-    *(Target(f"task data, {name}", partial(_make, name=name), partial(_read, name=name)) for name in _FILES),
-    Target("sense data", _make_senses, _use_senses),
-    Target("labels of CoNLL-U", _make_labels, _use_labels),
+    *(_small(f"task data, {name}", partial(_make, name=name), partial(_read, name=name)) for name in _FILES),
+    _small("sense data", _make_senses, _use_senses),
+    _small("labels of CoNLL-U", _make_labels, _use_labels),
 )

@@ -171,4 +171,4 @@ def _call(folder: Path) -> None:
     random_call(json.loads((folder / "call.json").read_text()))
 
 
-TARGETS = (Target("kernels, sanitised", _make, _call, _damage, sanitized=True),)
+TARGETS = (Target("kernels, sanitised", _make, _call, _damage, server="sanitized"),)

@@ -10,7 +10,8 @@ from polyseme.tasks.readers.repairs import DOUBLE_MENTION, TWO_CLUSTERS, UNCLOSE
 
 _OPENED = re.compile(r"\(([^()*]+)")
 _CELL = re.compile(r"((?:\([^()*]+)*)\*(\)*)")
-_MENTION = re.compile(r"\((?P<whole>[^()|\s]+)\)|\((?P<first>[^()|\s]+)|(?P<last>[^()|\s]+)\)")
+# What is neither opened nor closed matches too and is refused; else a long cell is searched from each of its places.
+_MENTION = re.compile(r"(?P<opened>\()?(?P<name>[^()|\s]+)(?P<closed>\))?")
 NO_MENTION = frozenset(("-", "_", "*", ""))
 
 Clusters = tuple[tuple[tuple[int, int], ...], ...]
@@ -65,12 +66,13 @@ def mention_clusters(reading: Reading, cells: Sequence[str], lines: Sequence[int
     for position, cell in enumerate(cells):
         place = reading.at(lines[position])
         for piece in _pieces(cell, place):
-            if name := piece["whole"]:
+            name = piece["name"]
+            if piece["opened"] and piece["closed"]:
                 add(name, position, position + 1)
-            elif name := piece["first"]:
+            elif piece["opened"]:
                 opened.setdefault(name, []).append(position)
-            elif opened.get(piece["last"]):
-                add(piece["last"], opened[piece["last"]].pop(), position + 1)
+            elif opened.get(name):
+                add(name, opened[name].pop(), position + 1)
             else:
                 reading.count(UNPAIRED_MENTION, place)
     for start in sorted(start for starts in opened.values() for start in starts):
@@ -98,7 +100,8 @@ def _pieces(cell: str, place: str) -> list[re.Match[str]]:
     if cell in NO_MENTION:
         return []
     pieces = list(_MENTION.finditer(cell))
-    if "".join(piece[0] for piece in pieces) != cell.replace("|", ""):
+    marked = all(piece["opened"] or piece["closed"] for piece in pieces)
+    if not marked or "".join(piece[0] for piece in pieces) != cell.replace("|", ""):
         raise InputError(f"{place}: {cell!r} where mentions are expected as (3, (3) or 3), with | between them")
     return pieces
 
