@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, folder: Path, job: Job, draw: random.Random) -> None:
         self.folder, self.job, self.draw = folder, job, draw
         self.output = folder / "work" / job.name / job.output
-        self._said = folder / "work" / f"{job.name}.said"
+        self.messages = folder / "work" / f"{job.name}.said"
         self.expected = job.result(folder / "expected" / job.name / job.output)
         self.fresh()
         begun = time.monotonic()
@@ -92,7 +92,7 @@ class Bench:
             said = traceback.format_exc()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            self._said.write_text(said)
+            self.messages.write_text(said)
             os._exit(code)
 
     def end(self, child: int) -> int:
@@ -109,7 +109,7 @@ class Bench:
 
     def said(self) -> str:
         """The last line of the last run."""
-        lines = self._said.read_text().strip().splitlines()
+        lines = self.messages.read_text().strip().splitlines()
         return lines[-1] if lines else ""
 
     def finish(self) -> None:
@@ -213,6 +213,7 @@ def tried(bench: Bench, fault: str, times: int) -> Counter[str]:
             kept = bench.folder / "found" / f"{bench.job.name}-{fault.replace(' ', '-')}-{sum(found.values())}"
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(bench.output.parent, kept, symlinks=True)
+            shutil.copy(bench.messages, kept.with_suffix(".said"))
             say(f"{bench.job.name}, {fault}: {error}")
     return found
 

@@ -104,3 +104,26 @@ def test_a_process_that_has_just_taken_the_lock_is_named(tmp_path: Path, monkeyp
         monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "out.lock").write_bytes(signed))
         with pytest.raises(OutputError, match=f"process {os.getpid()}"), locked(output):
             pass
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from polyseme.errors import OutputError
+from polyseme.files.lock import locked
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    with locked(Path(sys.argv[1])):
+        raise OutputError("no room")
+except OutputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the size of files is limited as Unix does")
+def test_a_lock_on_a_full_disk_hides_no_other_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(tmp_path / "out.h5")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "no room\n"
+    assert not any(tmp_path.iterdir())

@@ -13,6 +13,7 @@ from tiny import tiny_model
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.load import load
 from polyseme.errors import FormatError, InputError, Interrupted, OutputError
+from polyseme.files.work_folder import work_path
 from polyseme.formats import native
 from polyseme.index import transaction, vectors
 from polyseme.index.manifest import read_manifest
@@ -376,6 +377,25 @@ class TestBuilding:
         ):
             OccurrenceIndex.build(embedder, Corpus([text]), tmp_path / "index")
         assert not (tmp_path / "index.partial").exists()
+
+    def test_a_disk_without_room_for_a_folder(
+        self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Text is added: the folder of the new shards cannot be made."""
+        plain, before = Path.mkdir, sorted(index.path.iterdir())
+
+        def full(path: Path, *, exist_ok: bool = False, parents: bool = False) -> None:
+            if path.parent.suffix == ".partial":
+                raise OSError(28, "No space left on device", str(path))
+            plain(path, exist_ok=exist_ok, parents=parents)
+
+        monkeypatch.setattr(Path, "mkdir", full)
+        with pytest.raises(
+            OutputError, match=r"partial: could not be written \(No space left on device\); nothing was"
+        ):
+            OccurrenceIndex.build(embedder, Corpus([text]), index.path, append=True)
+        assert sorted(index.path.iterdir()) == before
+        assert not work_path(index.path).exists()
 
     def test_refusals(self, index: OccurrenceIndex, embedder: Embedder, text: Path, tmp_path: Path) -> None:
         corpus = Corpus([text])

@@ -1,8 +1,12 @@
 """What fuzzing found, each with the smallest file that shows it."""
 
 import errno
+import gzip
+import io
 import json
+import os
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +16,16 @@ from tiny import tiny_model
 from tiny_cove import tiny_cove
 from tiny_translator import tiny_translator
 
-from polyseme.errors import FormatError
+from polyseme.errors import FormatError, InputError
+from polyseme.files.gunzip import Gunzip
 from polyseme.files.whole import reason
 from polyseme.formats import cove_state, translator_folder
 from polyseme.formats.detect import open_model
 from polyseme.formats.files import Files
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.shard_writer import ShardWriter
+from polyseme.tasks.readers.opening import open_examples
+from polyseme.text.corpus import Corpus
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.engine.optimizers import Optimizer
 from polyseme.train.engine.settings import RunSettings
@@ -141,3 +148,31 @@ def test_packed_pairs_are_refused(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "packed.npz", tmp_path / "pairs" / ARRAYS)
     with pytest.raises(FormatError, match=r"not as it was written \(it would unpack to"):
         open_pairs(tmp_path / "pairs")
+
+
+def test_a_long_cell_of_mentions_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "data.conll"
+    path.write_text(f"# begin document a\n0\tAnn\t(1)\n1\tsaw\t{'<w>' * 200_000}\n# end document\n")
+    with pytest.raises(InputError, match=r"data\.conll:3: '<w><w>.* where mentions are expected as \(3, \(3\) or 3\)"):
+        open_examples(path, task="coref", format="conll2012").read()
+
+
+def test_zeros_behind_a_gzip_file_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt.gz"
+    path.write_bytes(gzip.compress(b"the river bank\n") + gzip.compress(b"money\n"))
+    os.truncate(path, 2 << 30)
+    assert [sentence.tokens for sentence in Corpus([path], tokenize="none")] == [["the", "river", "bank"], ["money"]]
+
+
+def test_gzip_files_that_are_damaged() -> None:
+    packed = gzip.compress(bytes(1000))
+    assert io.BufferedReader(Gunzip(io.BytesIO(packed + bytes(100_000) + packed))).read() == bytes(2000)
+    wrong = (
+        (packed[:-3], EOFError, "the file ends before"),
+        (packed[:-8] + bytes(8), zlib.error, "incorrect data check"),
+        (packed + b"\0ab", OSError, "b'ab' where a gzip file should go on or end"),
+        (packed + b"\x1fab", zlib.error, "incorrect header check"),
+    )
+    for content, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            io.BufferedReader(Gunzip(io.BytesIO(content))).read()

@@ -56,7 +56,7 @@ def _acquire(lock: Path, output: Path) -> IO[bytes]:
     """Open and lock the file, which another process may remove in between."""
     while True:
         try:
-            file = lock.open("a+b")
+            file = lock.open("a+b", buffering=0)  # nothing is left to be written when it is closed
         except OSError as error:
             raise OutputError(f"{lock}: cannot be created ({reason(error)}); write to another folder") from error
         if not _hold(file):
@@ -99,7 +99,6 @@ def _sign(file: IO[bytes]) -> None:
     with contextlib.suppress(OSError):  # a full disk; the lock holds all the same
         file.truncate(0)
         file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname()}).encode())
-        file.flush()
 
 
 def _holder(file: IO[bytes]) -> str:

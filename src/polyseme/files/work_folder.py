@@ -171,7 +171,10 @@ class WorkFolder:
         (self.path / _INSTALLING).unlink(missing_ok=True)
         self.resumed = True
         if stored.settings != record.settings:
-            write_json(self.path / RUN, record.model_dump(), indent=1)
+            try:
+                write_json(self.path / RUN, record.model_dump(), indent=1)
+            except OSError as error:
+                raise OutputError(f"{self.path / RUN}: could not be written ({reason(error)}); all is kept") from error
 
     def _is_empty(self) -> bool:
         remove_temporaries(self.path)

@@ -1,6 +1,5 @@
 """The files of a model: in a folder, in a zip or named one by one, read without unpacking to disk."""
 
-import gzip
 import io
 import json
 import stat
@@ -11,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
 
 from polyseme.errors import FormatError, InputError, PolysemeError
+from polyseme.files.gunzip import Gunzip
 
 JsonObject = dict[str, Any]
 """A JSON object whose values are not checked yet."""
@@ -95,7 +95,7 @@ class Files:
             largest = max(SMALL_ENTRY, LARGEST_RATIO * file.seek(0, io.SEEK_END))
             file.seek(0)
             try:
-                with gzip.GzipFile(fileobj=file) as inner:
+                with io.BufferedReader(Gunzip(file)) as inner:
                     content = inner.read(largest + 1 if most < 0 else min(most, largest + 1))
             except (OSError, EOFError, zlib.error) as error:
                 raise FormatError(f"{self.shown(name)}: a damaged gzip file ({error}); fetch it again") from error

@@ -195,24 +195,25 @@ class Transaction:
 
     def _begin(self, first: int) -> Stored:
         """What an interrupted run has stored, without what it had not finished; or the record of a new run."""
-        stored = _read_stored(self.path) if self.resumed else None
-        if stored is None:
-            stored = Stored(run=secrets.token_hex(8), first=first)
-            try:
-                write_json(self.path / _STORED, stored.model_dump())
-            except OSError as error:
-                raise OutputError(f"{self.path}: could not be written ({reason(error)}); nothing was stored") from error
-        elif stored.first != first:
+        found = _read_stored(self.path) if self.resumed else None
+        if found is not None and found.first != first:
             raise InputError(
                 f"{self._folder}: has got other text since {self.path} was begun; {self._begin_again}, and add the "
                 "text without --resume"
             )
-        self._new.mkdir(exist_ok=True)
-        known = {shard.name for shard in stored.shards}
-        for place in (self.path, self._new):
-            for path in place.iterdir():
-                if path.name not in {RUN, _STORED, _NEW, stored.pending, *known}:
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        stored = found or Stored(run=secrets.token_hex(8), first=first)
+        try:
+            if found is None:
+                write_json(self.path / _STORED, stored.model_dump())
+            self._new.mkdir(exist_ok=True)
+            known = {shard.name for shard in stored.shards}
+            for place in (self.path, self._new):
+                for path in place.iterdir():
+                    if path.name not in {RUN, _STORED, _NEW, stored.pending, *known}:
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        except OSError as error:
+            kept = "nothing was stored" if found is None else "what was stored before is kept"
+            raise OutputError(f"{self.path}: could not be written ({reason(error)}); {kept}") from error
         return stored
 
     def _replace(self, **changed: object) -> None:

@@ -1,12 +1,12 @@
 """Turns bytes into lines: decompresses, decodes, and repairs what is not text. Nothing is read before it is needed."""
 
-import gzip
 import io
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from polyseme.errors import InputError
+from polyseme.files.gunzip import Gunzip
 from polyseme.text.not_text import check_text
 from polyseme.text.repairs import LONG_LINE, Repairs
 
@@ -42,7 +42,7 @@ class Lines:
         peeked = _Peeked(stream)
         if not continues:
             if peeked.head.startswith(GZIP):
-                peeked = _Peeked(gzip.GzipFile(fileobj=io.BufferedReader(peeked)))
+                peeked = _Peeked(io.BufferedReader(Gunzip(io.BufferedReader(peeked))))
             check_text(peeked.head, name)
         self.head = peeked.head
         # surrogateescape keeps invalid bytes as surrogates, so that they can be counted with their line.

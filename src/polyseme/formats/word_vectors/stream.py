@@ -1,6 +1,5 @@
 """Reads the bytes of a file, compressed or not, and keeps the position in it."""
 
-import gzip
 import io
 import zlib
 from pathlib import Path
@@ -8,6 +7,7 @@ from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from polyseme.errors import FormatError, InputError
+from polyseme.files.gunzip import Gunzip
 from polyseme.formats.files import check_unpacked
 
 CHUNK = 1 << 22
@@ -38,7 +38,7 @@ class Stream:
             self._file.seek(0)
             self._ahead = b""
             # The buffer makes small reads of gzip cheap.
-            self._stream = cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=self._file)))
+            self._stream = cast("BinaryIO", io.BufferedReader(Gunzip(self._file)))
 
     def __enter__(self) -> Self:
         return self
