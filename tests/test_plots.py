@@ -135,12 +135,37 @@ class TestFonts:
         monkeypatch.setattr(fonts, "_covered", lambda path: latin)
         note = plots.change_chart(tmp_path / "a.png", [("曹操", 0.5), ("play", 0.4)])
         assert note == (
-            f"{tmp_path / 'a.png'}: no installed font has 2 of the characters (操曹), drawn as boxes; install one, "
-            "such as Noto Sans CJK for Chinese, or write an SVG"
+            f"{tmp_path / 'a.png'}: no installed font has 2 of the characters (操曹), drawn as boxes; install one "
+            "for their script, such as one of the Noto fonts, or write an SVG"
         )
         assert plots.change_chart(tmp_path / "a.svg", [("曹操", 0.5)]) is None
         assert "曹操" in texts_of(tmp_path / "a.svg")
         assert capfd.readouterr() == ("", "")
+
+    def test_chinese_needs_no_installed_font(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from matplotlib import font_manager
+
+        manager = font_manager.fontManager
+        monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name.startswith("DejaVu")])
+        monkeypatch.setattr(font_manager, "findSystemFonts", list)
+        text = "银行：“曹操与劉備”在河邊。「ひらがなカタカナ」１２"
+        assert fonts.families(set(text)) == (["DejaVu Sans", "Polyseme Chinese"], set())
+        square = np.eye(2)
+        for note in (
+            plots.change_chart(tmp_path / "change.png", [(text, 0.5)]),
+            plots.occurrence_map(tmp_path / "senses.png", POINTS, [0] * 30, names=[text], texts=[text] * 30),
+            plots.similarity_map(tmp_path / "compare.png", {"0": square}, [text, text], title=text),
+            plots.confusion_chart(tmp_path / "confusion.png", {text: {text: 1}}),
+            plots.mix_chart(tmp_path / "mix.png", {text: [0.5, 0.5]}),
+            plots.probe_chart(tmp_path / "probe.png", {text: 0.5}, 0.4, title=text),
+            plots.sample_chart(tmp_path / "samples.png", {text: [(10, 0.5, 0.1)]}),
+        ):
+            assert note is None
+        # Without it there would be boxes: the picture differs.
+        monkeypatch.setattr(fonts, "_CHINESE", tmp_path / "none.ttf")
+        monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name.startswith("DejaVu")])
+        assert "no installed font has" in str(plots.change_chart(tmp_path / "boxes.png", [(text, 0.5)]))
+        assert (tmp_path / "boxes.png").read_bytes() != (tmp_path / "change.png").read_bytes()
 
     def test_a_font_that_has_the_characters_is_chosen(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from matplotlib.font_manager import FontProperties, findfont

@@ -7,7 +7,7 @@ import pytest
 
 from polyseme.progress import TokenCounter, Watcher, default_watcher, figures, lines, notebook, open_watcher
 from polyseme.progress.bar import TerminalBar
-from polyseme.progress.figures import Clock
+from polyseme.progress.figures import Clock, shown_figures
 
 
 class Terminal(io.StringIO):
@@ -30,8 +30,16 @@ def test_the_first_estimate_is_not_absurd(now: list[float]) -> None:
     assert clock.left(0.0001) is None  # it would be 5,000 seconds
     now[0] += 10
     assert clock.left(0.0001) is None
-    assert clock.left(0.5) == pytest.approx(10.5)
+    assert clock.left(0.5) == pytest.approx(10.0)
     assert clock.left(None) is None
+
+
+def test_what_came_before_the_first_share_does_not_count(now: list[float]) -> None:
+    clock = Clock()
+    now[0] += 18.0  # no share was known
+    assert clock.left(0.4) is None
+    now[0] += 5.0
+    assert clock.left(0.45) == pytest.approx(55.0)
 
 
 def test_a_resumed_stage_is_estimated_by_what_it_did_itself(now: list[float]) -> None:
@@ -87,7 +95,7 @@ def test_json_lines_are_objects_for_programs(now: list[float]) -> None:
         "stage": "training",
         "share": 0.5,
         "seconds": 8.0,
-        "seconds_left": 8.0,
+        "seconds_left": 4.0,
         "figures": {"update": 3, "loss": 9.3},
     }
     assert records[4]["figures"] == {"perplexity": 80.5}
@@ -135,6 +143,19 @@ def test_a_notebook_draws_a_bar_after_a_second(now: list[float], monkeypatch: py
     assert 'value="0.5000"' in drawn[0]
     assert "10 tokens" in drawn[0]
     assert "a &lt;note&gt;" in drawn[1]
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        ({"update": 16}, "update 16"),
+        ({"sentences": 1, "labels": 1, "tokens": 0}, "1 sentence, 1 label, 0 tokens"),
+        ({"training examples": 1, "files": 2}, "1 training example, 2 files"),
+        ({"seconds": 51.82}, "51.8 seconds"),
+    ],
+)
+def test_counts_agree_with_their_nouns(shown: dict[str, int | float], text: str) -> None:
+    assert shown_figures(shown) == text
 
 
 def test_figures_read_well() -> None:

@@ -1,6 +1,7 @@
 """Training as a whole, on text whose true probabilities are known."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,8 +116,13 @@ def test_a_held_out_figure_is_taken_once(texts: tuple[Path, Path], tmp_path: Pat
 
 def test_a_time_budget_ends_the_run(texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polyseme.train.engine.loop.RECORD_EVERY", 1)  # however few updates a slow machine gets to
-    outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000)
+    watcher = Recorder()
+    outcome = _train(texts, tmp_path / "model", epochs=10_000, time_budget="1.5s", patience=1000, watcher=watcher)
     assert outcome.finished
+    assert re.search(
+        rf"^the time budget of 2s ended training after update {outcome.updates:,}, \d+\.\d\d of 10,000 epochs$",
+        watcher.notes[-1],
+    )
     records = [json.loads(line) for line in (tmp_path / "model" / "metrics.jsonl").read_text().splitlines()]
     rates = [record["rate"] for record in records if record["kind"] == "training"]
     assert rates[-1] < MINI["learning_rate"]
@@ -177,7 +183,9 @@ def test_an_evaluation_that_does_not_fit_into_a_time_budget_measures_less(
     watcher = Recorder()
     _train(texts, tmp_path / "model", epochs=10_000, time_budget="60s", patience=1000, watcher=watcher)
     held = sum(len(sentence) + 2 for sentence in HELDOUT)
+    trial, *measured = measured
     # About 250 tokens an update of two seconds, and six seconds are a tenth of the budget.
+    assert 0 < trial < held / 2
     assert 0 < measured[0] < held / 2
     assert len(set(measured)) == 1
     assert sum("of the held-out text is measured, to keep the time budget" in note for note in watcher.notes) == 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyseme.cli import BEGUN
 from polyseme.cli.arguments import JsonFlag, ProgressOption
 from polyseme.cli.progress import shown
 from polyseme.cli.settings_options import (
@@ -68,7 +69,7 @@ def train(
     from polyseme.tasks.training import train_models
 
     with shown(progress) as watcher:
-        found = train_models(asked, output, seeds=seeds, resume=resume, test=test, watcher=watcher)
+        found = train_models(asked, output, seeds=seeds, resume=resume, test=test, watcher=watcher, begun=BEGUN)
     if not found[-1].finished:
         _leave(found[-1])
     _report(task, found, as_json=as_json, plot=plot)

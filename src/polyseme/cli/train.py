@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polyseme.cli import BEGUN
 from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
@@ -92,6 +93,7 @@ def train(
             vectors=vectors,
             resume=resume,
             watcher=open_watcher(progress, sys.stderr),
+            begun=BEGUN,
             **settings,
         )
     if os.environ.get("RANK", "0") != "0":  # only the first process prints

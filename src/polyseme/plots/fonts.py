@@ -1,13 +1,17 @@
-"""Finds installed fonts that have the characters of a text."""
+"""Finds fonts that have the characters of a text: matplotlib's, the one beside this file, and those installed."""
 
 import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 
 _FIRST = "DejaVu Sans"
 """The font that comes with matplotlib: Latin, Greek, Cyrillic, Arabic and more, but no Chinese."""
+_CHINESE = Path(__file__).with_name("chinese.ttf")
+"""Chinese and Japanese of everyday text, so that no font has to be installed; `recipes.plot_font` makes it."""
+_CHINESE_NAME = "Polyseme Chinese"
 _NO_GLYPHS = "Last Resort"  # a font that draws every character as a box
 _MOST = 3
 
@@ -36,6 +40,11 @@ def families(characters: set[str]) -> tuple[list[str], set[str]]:
 
     chosen = [_FIRST]
     missing = {one for one in characters if not one.isspace() and ord(one) not in has(_FIRST)}
+    if here := {one for one in missing if ord(one) in _covered(str(_CHINESE))}:
+        if _CHINESE_NAME not in {font.name for font in fontManager.ttflist}:
+            fontManager.addfont(_CHINESE)
+        chosen.append(_CHINESE_NAME)
+        missing -= here
     if not missing:
         return chosen, missing
     _add_new_fonts()

@@ -177,8 +177,8 @@ def _wrapped(label: str) -> str:
 def _note(path: Path, missing: set[str]) -> str:
     shown = "".join(sorted(missing)[:8])
     return (
-        f"{path}: no installed font has {len(missing):,} of the characters ({shown}), drawn as boxes; install one, "
-        "such as Noto Sans CJK for Chinese, or write an SVG"
+        f"{path}: no installed font has {len(missing):,} of the characters ({shown}), drawn as boxes; install one "
+        "for their script, such as one of the Noto fonts, or write an SVG"
     )
 
 

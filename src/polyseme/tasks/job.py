@@ -54,6 +54,7 @@ class TaskJob(Job[Numbers], Generic[Ex]):
         self.rate_shares = {one: rate for network in self._tuned.values() for one in network.parameters()}
         kind = blueprint.kind
         self._lengths = np.array([kind.size(example) for example in training])
+        self.evaluation_tokens = sum(kind.size(example) for example in heldout)
         self._maker = maker
         self._group = world.size * blueprint.settings.accumulate
         metric = kind.metric

@@ -47,6 +47,7 @@ class TaskRun(Generic[Ex]):
         resume: bool = False,
         features: Path | None = None,
         watcher: Watcher,
+        begun: float | None = None,
     ) -> Outcome:
         """Train one model.
 
@@ -56,10 +57,11 @@ class TaskRun(Generic[Ex]):
             resume: Continue an interrupted run of the same configuration.
             features: A folder for contextual vectors that several runs share.
             watcher: Is told how it goes.
+            begun: When a time budget began, by `time.monotonic`; now by default.
         """
         check_place(output, resume=resume)
         plan = TaskPlan(self.kind, self.data, self.sources, settings, output, features=features)
-        return run(plan, output, resume=resume, watcher=watcher)
+        return run(plan, output, resume=resume, watcher=watcher, begun=begun)
 
 
 def check_place(output: Path, *, resume: bool) -> None:

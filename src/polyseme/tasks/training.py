@@ -77,7 +77,14 @@ class Trained:
 
 
 def train_models(
-    asked: Asked, output: Path, *, seeds: int, resume: bool, test: Path | None, watcher: Watcher
+    asked: Asked,
+    output: Path,
+    *,
+    seeds: int,
+    resume: bool,
+    test: Path | None,
+    watcher: Watcher,
+    begun: float | None = None,
 ) -> list[Trained]:
     """Train a model, or one for each of several seeds.
 
@@ -88,6 +95,7 @@ def train_models(
         resume: Continue an interrupted run. Of several seeds, finished models are kept.
         test: A file to measure finished models on.
         watcher: Is told how it goes.
+        begun: When the time budget of a single model began, by `time.monotonic`; of several, each has its own.
 
     Returns:
         What was trained; the last one may have been interrupted.
@@ -98,7 +106,8 @@ def train_models(
         measured_examples(asked, test, watcher)
     if seeds == 1:
         asked, settings = _resumed(asked, output) if resume else (asked, settings_of(asked.task, asked.settings))
-        outcome = prepared(asked, settings, watcher).train(output, settings, resume=resume, watcher=watcher)
+        ready = prepared(asked, settings, watcher)
+        outcome = ready.train(output, settings, resume=resume, watcher=watcher, begun=begun)
         found = [Trained(settings.seed, output, outcome)]
     else:
         found = _train_seeds(asked, output, seeds=seeds, resume=resume, watcher=watcher)

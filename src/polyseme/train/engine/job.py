@@ -98,6 +98,8 @@ class Job(ABC, Generic[Batch]):
         loss_scale: The gradient is that of this many times the mean loss.
         rate_shares: Parameters that learn more slowly: their rate as a share of the run's.
         evaluation_tokens: About how many tokens an evaluation measures; 0 if it is not known.
+        may_measure_less: Whether `limit_evaluation` does something.
+        conclusion: How long `conclude` takes, at most, in evaluations.
         in_kernels: Whether the kernels compute all large products, so that torch needs only one thread.
     """
 
@@ -112,6 +114,8 @@ class Job(ABC, Generic[Batch]):
     loss_scale: float = 1.0
     rate_shares: Mapping[nn.Parameter, float] = MappingProxyType({})
     evaluation_tokens: int = 0
+    may_measure_less: bool = False
+    conclusion: float = 0.0
     in_kernels: bool = False
 
     @abstractmethod

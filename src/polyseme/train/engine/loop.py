@@ -10,6 +10,7 @@ from polyseme.errors import Diverged
 from polyseme.files.whole import JSON
 from polyseme.progress import Figure, Watcher
 from polyseme.train.engine import checkpoint
+from polyseme.train.engine.budget import KNOWN_SPEED, TimeBudget
 from polyseme.train.engine.checkpoint import Progress
 from polyseme.train.engine.distributed import World
 from polyseme.train.engine.job import Batch, Group, Job
@@ -26,8 +27,6 @@ DIVERGED = 1.0
 """The smoothed loss may rise this much above its lowest value, in nats."""
 _SMOOTHING = 0.98
 _MOST_SETBACKS = 8
-_EVALUATION_SHARE = 0.1  # of a time budget that evaluations on the way may take, and the last one
-_KNOWN_SPEED = 3  # updates after which the speed of training tells how long an evaluation will take
 
 
 class Trainer(Generic[Batch]):
@@ -63,6 +62,7 @@ class Trainer(Generic[Batch]):
         self.updater = Updater(job, settings, world)
         self.progress = Progress()
         self._begun, self._interrupted, self._threads = begun, interrupted, threads
+        self._budget = TimeBudget(settings.time_budget, self._clock)
         self._saved = time.monotonic()
         self._log: Log | None = None
 
@@ -76,16 +76,20 @@ class Trainer(Generic[Batch]):
         self._begun -= self.progress.elapsed
         self._log = Log(self.folder, self.progress.records) if self.world.first else None
         self.watcher.begin("training")
+        ended: str | None = None
         try:
             while True:
                 try:
                     if not self._finished():
                         if not self._epoch():
                             return False
-                    elif self.progress.evaluated_update != self.progress.update:
-                        self._evaluate()
-                    else:
+                        continue
+                    ended = ended or self._budget.ended(self.progress, self.job, self.settings.epochs)
+                    if self.progress.evaluated_update == self.progress.update:
+                        if ended:
+                            self.watcher.note(ended)
                         return True
+                    self._evaluate()
                 except NotFinite as error:
                     self._roll_back(str(error))
         finally:
@@ -97,29 +101,8 @@ class Trainer(Generic[Batch]):
 
     def _share(self) -> float:
         p = self.progress
-        # The last evaluation has to fit into a time budget too.
-        elapsed = p.elapsed + min(self._evaluation_seconds(), (self.settings.time_budget or 0.0) / 2)
+        elapsed = p.elapsed + self._budget.closing(p, self.job)
         return share_done(self.settings, epoch=p.epoch, epoch_share=p.epoch_share, update=p.update, elapsed=elapsed)
-
-    def _evaluation_seconds(self) -> float:
-        """How long the next evaluation will take: as long as the last, or by the speed of training; 0 if unknown."""
-        p = self.progress
-        if p.evaluation_seconds or self.settings.time_budget is None or len(p.recent) < _KNOWN_SPEED:
-            return p.evaluation_seconds
-        learnt = sum(one[2] for one in p.recent[1:])
-        seconds = p.recent[-1][3] - p.recent[0][3]
-        return p.evaluation_share * self.job.evaluation_tokens * seconds / max(1, learnt)
-
-    def _fit_evaluation(self) -> None:
-        """Measure less held-out text, once and for the whole run, if all of it would not fit into a time budget."""
-        p, budget = self.progress, self.settings.time_budget
-        if budget is None or p.update != _KNOWN_SPEED or p.evaluation_seconds:
-            return
-        affordable = _EVALUATION_SHARE * budget
-        if (seconds := self._evaluation_seconds()) > affordable:
-            p.evaluation_share = affordable / seconds
-            self.job.limit_evaluation(p.evaluation_share)
-            self.watcher.note(f"{p.evaluation_share:.0%} of the held-out text is measured, to keep the time budget")
 
     def _epoch(self) -> bool:
         """Continue to the end of the epoch or of the run; False when interrupted."""
@@ -129,7 +112,8 @@ class Trainer(Generic[Batch]):
         for group in self.job.groups(p.epoch, p.group):
             share = self._share()
             self._update(group, share)
-            self._fit_evaluation()
+            if note := self._budget.fit(p, self.job, self.world):
+                self.watcher.note(note)
             if self._due(share, self._share()):
                 self._evaluate()
             elif self._agreed(time.monotonic() - self._saved > self.settings.checkpoint_every):
@@ -157,10 +141,9 @@ class Trainer(Generic[Batch]):
         if self.settings.time_budget is None:
             return False
         p = self.progress
-        if p.update < _KNOWN_SPEED:
+        if p.update < KNOWN_SPEED or not math.floor(before * 10) < math.floor(after * 10) < 10:
             return False
-        affordable = self._evaluation_seconds() < _EVALUATION_SHARE * (p.elapsed - p.evaluated_elapsed)
-        return affordable and math.floor(before * 10) < math.floor(after * 10) < 10
+        return self._budget.is_affordable(p, self.job)
 
     def _update(self, group: Group[Batch], share: float) -> None:
         p = self.progress
@@ -204,7 +187,8 @@ class Trainer(Generic[Batch]):
             "rate": rate,
             "tokens/s": speed,
         }
-        self.watcher.step(self._share(), figures)
+        known = self.settings.time_budget is None or p.update > KNOWN_SPEED
+        self.watcher.step(self._share() if known else None, figures)
         if p.update % RECORD_EVERY == 0:
             self._record("training", objective=self.job.loss_name, loss=loss, rate=rate, tokens_per_second=speed)
             give_back()
@@ -237,6 +221,7 @@ class Trainer(Generic[Batch]):
         if best and self.world.first:
             self._publish()
         pause = p.evaluation_seconds = self._clock(begun)
+        self._budget.evaluated(p)
         p.elapsed = p.evaluated_elapsed = self._clock(self._begun)
         # The pause does not count against the speed of training.
         p.recent = [(loss, predictions, tokens, moment + pause) for loss, predictions, tokens, moment in p.recent]
@@ -253,10 +238,11 @@ class Trainer(Generic[Batch]):
         self.job.describe(self.progress)
 
     def _save(self) -> None:
-        self._saved = time.monotonic()
+        self._saved = begun = time.monotonic()
         self.updater.check()
         if self.world.first:
             checkpoint.save(self.folder / checkpoint.FILE, self.progress, self.updater.state())
+        self._budget.stored(begun, self.progress)
 
     def _restore(self) -> None:
         path = self.folder / checkpoint.FILE

@@ -128,7 +128,7 @@ def spelled(paths: str | Path | Sequence[str | Path]) -> list[str]:
     return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
 
 
-def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher) -> Outcome:
+def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher, begun: float | None = None) -> Outcome:
     """Prepare the data of a job unless an interrupted run did, and train it.
 
     Args:
@@ -136,8 +136,9 @@ def run(plan: Plan[Settings], output: Path, *, resume: bool, watcher: Watcher) -
         output: The folder that the job publishes to.
         resume: Continue an interrupted run.
         watcher: Is told how it goes.
+        begun: When a time budget began, by `time.monotonic`; now by default.
     """
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     with world(plan.settings.device) as everyone:
         settings = with_precision(plan.settings, everyone)
         watcher = watcher if everyone.first else Watcher()

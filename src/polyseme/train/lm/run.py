@@ -1,5 +1,6 @@
 """One call from text to a model folder."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def train(
     vectors: str | Path | None = None,
     resume: bool = False,
     watcher: Watcher | None = None,
+    begun: float | None = None,
     **settings: object,
 ) -> Outcome:
     """Train a biLM on text, from the raw files to a model folder that everything else in polyseme uses.
@@ -53,6 +55,7 @@ def train(
             them. The token encoder first learns to give each word its vector, and the softmax begins with them.
         resume: Continue where an interrupted run of the same configuration stopped.
         watcher: Is told how it goes; by default a bar in a notebook, elsewhere nothing.
+        begun: When a time budget began, by `time.monotonic`; now by default.
         settings: Those of `polyseme.train.lm.settings.LmSettings`.
 
     Example:
@@ -60,7 +63,7 @@ def train(
         >>> outcome.finished
         True
     """
-    output = Path(output)
+    output, begun = Path(output), time.monotonic() if begun is None else begun
     check_output(output, LmPlan.kind, resume=resume)
     given = given_only(settings)
     text = TextSource(
@@ -81,7 +84,7 @@ def train(
             raise InputError(f"{fixed[0]} is fixed by the model {model} that training starts from; leave it out")
         plan = LmPlan(text, settings_of(preset, **given), output)
     with watcher or default_watcher() as told:
-        return run(plan, output, resume=resume, watcher=told)
+        return run(plan, output, resume=resume, watcher=told, begun=begun)
 
 
 def _resumed(output: Path, text: TextSource, preset: Preset, given: Mapping[str, object]) -> LmPlan:

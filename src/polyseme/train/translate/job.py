@@ -59,6 +59,8 @@ class TranslateJob(Job[Numbers]):
         self._vectors = torch.from_numpy(np.asarray(store.table.matrix)).to(world.device)
         self._objective = Objective(self._network, self._vectors, label_smoothing=settings.label_smoothing)
         self._negatives: Negatives | None = None
+        self.evaluation_tokens = len(store.heldout.source) + len(store.heldout.target)
+        self.conclusion = len(store.heldout) / max(1, min(settings.bleu_pairs, len(store.heldout)))
         self._batches = PairBatches(
             store.training,
             batch_tokens=settings.batch_tokens,
