@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from polyseme.errors import InputError
 from polyseme.files.whole import JSON
@@ -36,6 +37,7 @@ class CorefModel(TaskModel[Document]):
         width: Tokens of a span, at most.
         kept: Spans that are kept, as a share of the document's tokens.
         candidates: Antecedents of a span that are scored, at most.
+        mention_loss: Weight of the loss of telling mentions from other spans.
         dropout: On the vectors, and after every layer.
     """
 
@@ -48,10 +50,11 @@ class CorefModel(TaskModel[Document]):
         width: int = 10,
         kept: float = 0.4,
         candidates: int = 50,
+        mention_loss: float = 1.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.inputs, self.width, self.kept = inputs, width, kept
+        self.inputs, self.width, self.kept, self.mention_loss = inputs, width, kept, mention_loss
         self.encoder = BiLstm(input_dim=inputs.input_dim, hidden_dim=hidden_dim, layers=depth, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
         self.spans = SpanScorer(
@@ -67,12 +70,15 @@ class CorefModel(TaskModel[Document]):
         """See `TaskModel`; a mention that is no span of the model cannot be learnt.
 
         Mentions come before all other spans. Otherwise one that is not kept would cost nothing, and few documents
-        would teach the model to keep none.
+        would teach the model to keep none. For the same reason each span that is kept learns from being a mention or
+        not (Zhang et al. 2018): antecedents alone teach that only where a candidate happens to be right.
         """
         found: list[Tensor] = []
         for example, (spans, vectors, mentions) in zip(batch.examples, self._kept(batch, right=True), strict=True):
             clusters = cluster_numbers(spans.pairs(), example.clusters or ()).to(mentions.device)
-            total, first = mentions.new_zeros(()), 0
+            is_mention = (clusters >= 0).to(mentions.dtype)
+            total = self.mention_loss * binary_cross_entropy_with_logits(mentions, is_mention, reduction="sum")
+            first = 0
             for some in self.pairs(vectors, mentions):
                 rows = torch.arange(first, first + len(some.scores), device=mentions.device)
                 total = total + marginal_loss(some, clusters, rows)
@@ -157,6 +163,7 @@ class Coref(Kind[Document]):
             width=settings.span_width,
             kept=settings.kept_spans,
             candidates=settings.antecedents,
+            mention_loss=settings.mention_loss,
             dropout=settings.dropout,
         )
 

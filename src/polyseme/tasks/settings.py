@@ -53,6 +53,11 @@ class TaskSettings(RunSettings):
         0.4, description="For coref: spans that are kept as mentions, as a share of the document's tokens."
     )
     antecedents: Count = Field(50, description="For coref: candidates for the antecedent of a mention, at most.")
+    mention_loss: Annotated[float, Field(ge=0)] = Field(
+        1.0,
+        description="For coref: weight of the loss of telling mentions from other spans; 0 for antecedents alone, which "
+        "need far more documents.",
+    )
     document_sentences: Count = Field(
         50, description="For coref: a longer document is learnt from in pieces of at most so many sentences."
     )
@@ -164,7 +169,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Words": ("word_dim", "min_count", "casing_dim", "character_filters", "character_dim", "character_width"),
     "Size of the model": ("hidden_dim", "depth", "recurrent_dropout"),
     "Questions": ("max_passage", "max_answer"),
-    "Coreference": ("span_width", "kept_spans", "antecedents", "document_sentences"),
+    "Coreference": ("span_width", "kept_spans", "antecedents", "mention_loss", "document_sentences"),
     "Learning": (
         "optimizer",
         "weight_decay",
