@@ -413,3 +413,14 @@ def test_a_missing_model_says_which_there_are(run: Command, tmp_path: Path) -> N
     told = "Missing option '--model' / '-m'; give a bundled model (polyseme info lists them) or the path of another"
     refused(run("embed", tmp_path / "a.txt", "-o", tmp_path / "a.h5"), f"{told}; see ")
     assert "polyseme info" not in run("nearest").err
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_of_a_command_sleep_unless_told_otherwise(
+    run: Command, monkeypatch: pytest.MonkeyPatch, given: str | None, used: str
+) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert run("--version").code == 0
+    assert os.environ["OMP_WAIT_POLICY"] == used

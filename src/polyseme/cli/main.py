@@ -1,6 +1,7 @@
 """The ``polyseme`` command."""
 
 import io
+import os
 import sys
 from itertools import pairwise
 from typing import Annotated, Any, NoReturn
@@ -82,6 +83,8 @@ def root(
 
 def main() -> None:
     """Run a command; the exit code is 0, or 2 after one line that says what is wrong."""
+    # Threads of torch that wait for each other sleep: if they turn in circles beside other busy programs, none gets on.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape what an old terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
