@@ -55,8 +55,8 @@ class TaskSettings(RunSettings):
     antecedents: Count = Field(50, description="For coref: candidates for the antecedent of a mention, at most.")
     mention_loss: Annotated[float, Field(ge=0)] = Field(
         1.0,
-        description="For coref: weight of the loss of telling mentions from other spans; 0 for antecedents alone, which "
-        "need far more documents.",
+        description="For coref: weight of the loss of telling mentions from other spans; 0 for that of antecedents "
+        "alone, which needs far more documents.",
     )
     document_sentences: Count = Field(
         50, description="For coref: a longer document is learnt from in pieces of at most so many sentences."
