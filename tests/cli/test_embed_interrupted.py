@@ -119,7 +119,7 @@ def test_a_signal_stores_what_is_done(
     assert match is not None, messages
     assert not Path(f"{output}.lock").exists()
     stored = int(match[1].replace(",", ""))
-    stops = [int(path.stem.split("-")[2]) for path in Path(f"{output}.partial").glob("part-*")]
+    stops = [int(path.stem.split("-")[2]) for path in Path(f"{output}.partial").glob("*.bin")]
     assert max(stops) == stored
     resumed = run(*arguments(text, output), "--resume")
     assert resumed.code == 0
@@ -152,7 +152,7 @@ def test_of_two_processes_one_is_refused_and_the_other_is_complete(
 def test_a_damaged_record_gets_one_line(run: Callable[..., Run], tmp_path: Path, text: Path, content: bytes) -> None:
     output = tmp_path / "out.npz"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(VectorWriter, "_join", lambda _: 1 / 0)
+        patch.setattr(VectorWriter, "_finish", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             embed_corpus(load(TWO), Corpus([text]), output, layers="top")
     record = tmp_path / "out.npz.partial" / "run.json"

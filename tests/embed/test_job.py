@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -15,9 +16,10 @@ import pytest
 from tiny import tiny_model
 from writer_cases import SUFFIXES, read
 
+from polyseme.embed import job
 from polyseme.embed.embedder import Embedder
 from polyseme.embed.job import embed_corpus
-from polyseme.embed.writers import VectorWriter
+from polyseme.embed.writers import VectorWriter, open_writer
 from polyseme.errors import FormatError, InputError, Interrupted, OutputError
 from polyseme.files.work_folder import WorkFolder
 from polyseme.nn.scalar_mix import ScalarMix
@@ -180,16 +182,14 @@ def test_a_run_that_cannot_be_resumed_does_not_advise_it(tmp_path: Path) -> None
         os.close(read_end)
 
 
-def test_a_signal_while_parts_are_joined_lets_the_file_be_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = VectorWriter._join
+def test_a_signal_at_the_end_lets_the_file_be_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = VectorWriter._finish
 
-    def join(self: VectorWriter) -> None:
+    def finish(self: VectorWriter) -> None:
         signal.raise_signal(signal.SIGTERM)
         real(self)
 
-    monkeypatch.setattr(VectorWriter, "_join", join)
+    monkeypatch.setattr(VectorWriter, "_finish", finish)
     embed_corpus(Embedder(tiny_model()), SENTENCES, tmp_path / "out.npz")
     same(tmp_path / "out.npz", expected())
 
@@ -225,7 +225,7 @@ def test_work_is_stored_by_time_before_the_source_computes_again(
             while following is not None:
                 window = [following, *islice(remaining, 4)]
                 following = next(remaining, None)
-                parts = [each.stem.split("-") for each in Path(f"{path}.partial").glob("part-*")]
+                parts = [each.stem.split("-") for each in Path(f"{path}.partial").glob("[pr]*-*-*.bin")]
                 stored.append(max((int(stop) for _, _, stop in parts), default=0))
                 now[0] += 20
                 yield from super().stream(window, layers=layers)  # type: ignore[arg-type]
@@ -261,21 +261,26 @@ def test_a_run_killed_after_its_last_rename_is_complete(
     same(path, expected())
 
 
+@pytest.mark.parametrize("kind", ["part", "rest"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_damaged_part_is_named(tmp_path: Path, suffix: str) -> None:
+def test_a_damaged_record_of_what_is_stored_is_named(
+    tmp_path: Path, suffix: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "open_writer", partial(open_writer, part_bytes=8000))
     path = tmp_path / f"out{suffix}"
-    for after in (9, 12):
-        with pytest.raises(Interrupted):
-            embed_corpus(Stopping(lambda: signal.raise_signal(signal.SIGINT), after), SENTENCES, path, resume=True)
-    part = Path(f"{path}.partial") / f"part-00000009-00000021{suffix}"
-    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(Interrupted):
+        embed_corpus(Stopping(lambda: signal.raise_signal(signal.SIGINT), 30), SENTENCES, path)
+    stored = sorted(Path(f"{path}.partial").glob(f"{kind}-*"))[-1]
+    before = int(stored.stem.split("-")[1])
+    assert before
+    stored.write_bytes(stored.read_bytes()[:-1])
     with pytest.raises(FormatError) as caught:
         embed_corpus(Embedder(tiny_model()), SENTENCES, path, resume=True)
-    assert str(caught.value).startswith(f"{part}: damaged (")
+    assert str(caught.value).startswith(f"{stored}: damaged (")
     assert str(caught.value).endswith("); delete this file and run again with --resume")
     assert "\n" not in str(caught.value)
-    part.unlink()
-    assert embed_corpus(Embedder(tiny_model()), SENTENCES, path, resume=True).sentences_before == 9
+    stored.unlink()
+    assert embed_corpus(Embedder(tiny_model()), SENTENCES, path, resume=True).sentences_before == before
     same(path, expected())
 
 

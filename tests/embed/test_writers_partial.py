@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from writer_cases import SETTINGS, SUFFIXES, read, record, same
+from writer_cases import KINDS, SETTINGS, SUFFIXES, read, record, same
 
 from polyseme.embed.writers import Record, VectorWriter, open_writer
 from polyseme.errors import FormatError, InputError, OutputError
@@ -23,11 +23,13 @@ def start(path: Path, *, resume: bool = False, part_bytes: int = 2000) -> Vector
     return open_writer(path, settings=SETTINGS, resume=resume, part_bytes=part_bytes)
 
 
-def write_until_stopped(writer: VectorWriter, count: int, error: type[BaseException] = StopError) -> None:
+def write_until_stopped(
+    writer: VectorWriter, count: int, error: type[BaseException] = StopError, *, kind: str = "all layers"
+) -> None:
     def run() -> None:
         with writer:
             for number in range(writer.done, count):
-                writer.write(record(number))
+                writer.write(record(number, kind))
             raise error
 
     with pytest.raises(error):
@@ -51,13 +53,12 @@ def test_an_interrupted_run_keeps_every_sentence_and_resumes(
     path = tmp_path / f"out{suffix}"
     write_until_stopped(start(path), 17, error)
     assert not path.exists()
-    parts = sorted((tmp_path / f"out{suffix}.partial").glob(f"part-*{suffix}"))
-    assert len(parts) > 2
-    assert parts[0].name.startswith("part-00000000-")
-    assert parts[-1].name.endswith(f"-00000017{suffix}")
-    first, stop = (int(text) for text in parts[0].stem.split("-")[1:])
-    same(read(parts[0], "all layers", stop), "all layers", stop)
-    assert first == 0
+    names = sorted(each.name for each in (tmp_path / f"out{suffix}.partial").iterdir())
+    assert names[0] == f"growing{suffix}"
+    assert names[1].startswith("part-00000000-")
+    assert names[-2].startswith("rest-")
+    assert names[-2].endswith("-00000017.bin")
+    assert names[-1] == "run.json"
     finish(path, expected_done=17)
 
 
@@ -77,16 +78,14 @@ def test_an_interrupt_while_a_part_is_written_loses_nothing(
     monkeypatch.setattr(os, "fsync", fsync)
     write_until_stopped(start(path), 30, KeyboardInterrupt)
     assert not interrupts
-    # Two parts stood, the third was interrupted and then stored again on the way out.
-    stops = sorted(int(each.stem.split("-")[2]) for each in tmp_path.glob("*.partial/part-*"))
-    assert len(stops) == 3
-    finish(path, expected_done=stops[-1])
+    # Two parts stood; what was to be the third was stored by itself on the way out.
+    names = sorted(each.stem for each in tmp_path.glob("*.partial/*.bin"))
+    assert [name.split("-")[0] for name in names] == ["part", "part", "rest"]
+    finish(path, expected_done=int(names[-1].split("-")[2]))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_an_interrupt_while_parts_are_joined_loses_nothing(
-    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_at_the_end_loses_nothing(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / f"out{suffix}"
     writer = start(path)
     for number in range(30):
@@ -139,15 +138,41 @@ def test_temporaries_and_parts_after_a_gap_are_dropped(tmp_path: Path, suffix: s
     write_until_stopped(start(path), 20)
     folder = tmp_path / f"out{suffix}.partial"
     parts = sorted(folder.glob("part-*"))
-    (folder / f".part-00000020-00000030{suffix}.0123abcd.tmp").write_bytes(b"half a part")
-    (folder / f".out{suffix}.4567abcd.tmp").write_bytes(b"half a file")
+    (folder / ".part-00000020-00000030.bin.0123abcd.tmp").write_bytes(b"half a part")
+    with (folder / f"growing{suffix}").open("ab") as growing:
+        growing.write(b"half a part")
     parts[2].unlink()
     writer = start(path, resume=True)
     done = int(parts[1].stem.split("-")[2])
     assert writer.done == done
-    assert sorted(each.name for each in folder.iterdir()) == sorted([*(p.name for p in parts[:2]), "run.json"])
+    names = sorted(each.name for each in folder.iterdir())
+    assert names == [f"growing{suffix}", *(part.name for part in parts[:2]), "run.json"]
     write_until_stopped(writer, done)
     finish(path, expected_done=done)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_parts_that_the_file_does_not_reach_are_computed_again(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out{suffix}"
+    write_until_stopped(start(path), 20)
+    growing = tmp_path / f"out{suffix}.partial" / f"growing{suffix}"
+    os.truncate(growing, growing.stat().st_size - 1)
+    parts = sorted(growing.parent.glob("part-*"))
+    finish(path, expected_done=int(parts[-2].stem.split("-")[2]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupted_run_makes_the_same_bytes(tmp_path: Path, suffix: str, kind: str) -> None:
+    whole, broken = tmp_path / f"whole{suffix}", tmp_path / f"broken{suffix}"
+    with start(whole) as writer:
+        for number in range(60):
+            writer.write(record(number, kind))
+    for count in (2, 5, 17, 18, 40, 60):
+        write_until_stopped(start(broken, resume=True), count, kind=kind)
+    with start(broken, resume=True) as writer:
+        assert writer.done == 60
+    assert broken.read_bytes() == whole.read_bytes()
 
 
 def test_an_existing_file_is_replaced_only_on_request_and_only_at_the_end(tmp_path: Path) -> None:

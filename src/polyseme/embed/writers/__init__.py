@@ -7,8 +7,8 @@
             writer.write(Record(sentence, vectors))
 
 The suffix chooses the format; each is described in its own module: `npz`, `hdf5`, `parquet`. Until the file is whole,
-results are in `OUT.partial/`: `run.json` (see `polyseme.files.work_folder`) and the parts `part-FIRST-STOP` with the
-suffix of OUT, each a whole file of that format with the sentences FIRST to STOP - 1.
+it grows in `OUT.partial/`, beside `run.json` (see `polyseme.files.work_folder`) and records of what is safe (see
+`work`).
 """
 
 from polyseme.embed.writers.base import Record

@@ -1,9 +1,10 @@
 """What the writer and the formats tell each other. Shapes: L layers, T tokens, D dim, S sentences."""
 
-import re
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from polyseme.embed.choices import NUMBER_TYPES
 from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import reason
+
+_AT_ONCE = 512  # buffers in one call; systems allow 1,024 or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +35,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A whole file with the sentences `first` to `stop - 1`."""
+    """A stretch of the growing file: the sentences `first` to `stop - 1`.
+
+    Attributes:
+        first: The number of the first sentence.
+        stop: The number after that of the last one.
+        path: A small file that exists if the stretch is safe on the disk, with what `Format.append` returned.
+    """
 
     first: int
     stop: int
     path: Path
-
-    @classmethod
-    def within(cls, folder: Path, first: int, stop: int, suffix: str) -> "Part":
-        """The part of these sentences in a work folder, which need not exist yet."""
-        return cls(first, stop, folder / f"part-{first:08}-{stop:08}{suffix}")
-
-
-def stored_parts(folder: Path, suffix: str) -> list[Part]:
-    """The parts in a work folder that follow each other from sentence 0 on.
-
-    A part after a gap is deleted: its sentences are going to be computed again.
-    """
-    pattern = re.compile(rf"part-(\d{{8,}})-(\d{{8,}}){re.escape(suffix)}")
-    matches = (pattern.fullmatch(path.name) for path in folder.iterdir())
-    parts: list[Part] = []
-    for first, stop in sorted((int(match[1]), int(match[2])) for match in matches if match):
-        part = Part.within(folder, first, stop, suffix)
-        if first == (parts[-1].stop if parts else 0):
-            parts.append(part)
-        else:
-            part.path.unlink()
-    return parts
 
 
 def check_number_type(dtype: str) -> None:
@@ -83,9 +70,29 @@ def converted(vectors: npt.NDArray[np.floating], dtype: str, *, where: str) -> n
         ) from None
 
 
+Bytes = bytes | bytearray | memoryview | npt.NDArray[np.generic]
+
+
+def write_all(file: FileIO, buffers: Sequence[Bytes]) -> None:
+    """Write buffers one after the other, without copying them first."""
+    for start in range(0, len(buffers), _AT_ONCE):
+        given = (_view(buffer) for buffer in buffers[start : start + _AT_ONCE])
+        views = [view.cast("B") for view in given if view.nbytes]
+        written = os.writev(file.fileno(), views)
+        for view in views:  # what the system did not take, as it does near the end of a disk
+            left = view[written:]
+            written = max(0, written - len(view))
+            while left:
+                left = left[os.write(file.fileno(), left) :]
+
+
+def _view(buffer: Bytes) -> memoryview:
+    return buffer.data if isinstance(buffer, np.ndarray) else memoryview(buffer)
+
+
 @contextmanager
-def reading(part: Part) -> Iterator[None]:
-    """Name a part that turns out to be damaged while it is read.
+def reading(path: Path) -> Iterator[None]:
+    """Name a file of the work folder that turns out to be damaged while it is read.
 
     Raises:
         FormatError: With the advice to delete it, so that its sentences are computed again.
@@ -95,20 +102,45 @@ def reading(part: Part) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno:  # the disk, not what is on it
             raise
-        raise FormatError(
-            f"{part.path}: damaged ({reason(error)}); delete this file and run again with --resume"
-        ) from error
+        raise FormatError(f"{path}: damaged ({reason(error)}); delete this file and run again with --resume") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A part as its file describes it.
+
+    Attributes:
+        part: The part.
+        start: Where it begins in the growing file.
+        end: Where it ends there.
+        note: What `Format.append` returned.
+    """
+
+    part: Part
+    start: int
+    end: int
+    note: bytes
+
+
+Notes = Callable[[], Iterator[Noted]]
+"""All parts in order, read anew with each call."""
 
 
 class Format(Protocol):
-    """A file format. Both methods write a new file at `path`; the caller makes sure that it is whole and flushed."""
+    """A file format that is written from its beginning to its end.
 
-    @property
-    def single_part_is_whole(self) -> bool:
-        """Whether the only part of a run is already the file that `merge` would make of it."""
+    The same records in the same portions make the same bytes.
+    """
 
-    def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
-        """Write some records, at least one, as a file of their own; `first` is the number of the first."""
+    def append(self, file: FileIO, first: int, records: Sequence[Record]) -> bytes:
+        """Write some records, at least one, at the end of the file; `first` is the number of the first.
 
-    def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Write one file with all parts, which may be none, holding no more than one part in memory."""
+        Returns:
+            What `finish` has to know of them.
+        """
+
+    def finish(self, file: FileIO, notes: Notes) -> None:
+        """Write what makes the file whole, at its end and, if need be, over its first bytes; there may be no parts.
+
+        It may be called again after it was broken off: the file then ends with the last part.
+        """

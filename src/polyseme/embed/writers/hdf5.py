@@ -14,23 +14,25 @@ With `by_name` a dataset is named by its sentence instead, and there is no other
 makes a group, and the whole name still finds the dataset.
 """
 
-import contextlib
-import functools
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.embed.writers.base import Part, Record, reading
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from polyseme.embed.writers.base import Notes, Record, reading, write_all
+from polyseme.embed.writers.hdf5_structure import (
+    START,
+    U64,
+    Places,
+    superblock,
+    write_group,
+    write_headers,
+    write_text,
+)
+from polyseme.files.whole import JSON
 
 _SENTENCES, _NAMES = "sentence_to_index", "name_to_index"
 _MAX_TEXT = 2**32 - 1  # HDF5 counts the bytes of a variable-length string in 32 bits
@@ -38,133 +40,124 @@ _MAX_TEXT = 2**32 - 1  # HDF5 counts the bytes of a variable-length string in 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hdf5Format:
-    """Writes HDF5. Parts always hold `sentence_to_index`; the joined file does if `sentence_index` is true."""
+    """Writes HDF5: the numbers of all sentences one after the other, and at the end what makes datasets of them."""
 
     sentence_index: bool
     by_name: bool = False
 
-    @property
-    def single_part_is_whole(self) -> bool:
-        """Whether the joined file holds `sentence_to_index`, as every part does."""
-        return self.sentence_index and not self.by_name
+    def append(self, file: io.FileIO, first: int, records: Sequence[Record]) -> bytes:
+        """Write the numbers of some sentences."""
+        if not file.tell():
+            write_all(file, [bytes(START)])
+        arrays = [record.vectors.astype(record.vectors.dtype.newbyteorder("<"), copy=False) for record in records]
+        write_all(file, arrays)
+        shape = arrays[0].shape
+        note = {
+            "dtype": arrays[0].dtype.str,
+            "shape": [*shape[:-2], -1, shape[-1]] if len(shape) > 1 else [*shape],
+            "lengths": [len(record.tokens) for record in records],
+            "sentences": {" ".join(record.tokens): str(n) for n, record in enumerate(records, first)},
+            "names": [record.name for record in records],
+        }
+        return json.dumps(note).encode()
 
-    def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
-        """Write records as a file of their own."""
-        numbered = list(enumerate(records, first))
-        with _create(path) as (file, _):
-            for number, record in numbered:
-                _write_array(file, str(number), record.vectors)
-            _write_text(file, _SENTENCES, _to_json({" ".join(record.tokens): n for n, record in numbered}))
-            if names := {record.name: n for n, record in numbered if record.name is not None}:
-                _write_text(file, _NAMES, _to_json(names))
-
-    def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Copy the datasets of all parts to one file."""
-        if self.by_name:
-            _merge_names(path, parts)
-            return
-        with _create(path) as (file, disk):
+    def finish(self, file: io.FileIO, notes: Notes) -> None:
+        """Write headers, names and texts."""
+        headers: list[Places] = []
+        names: list[str] = []
+        sentences, named = _Index(_SENTENCES), _Index(_NAMES)
+        for noted in notes():
+            with reading(noted.part.path):
+                record = json.loads(noted.note)
+                datasets = _datasets(noted.end, record)
+            headers.append(write_headers(file, *datasets))
+            if self.by_name:
+                names += record["names"]
+                continue
             if self.sentence_index:
-                _write_text(file, _SENTENCES, _join_json(parts, _SENTENCES))
-            if len(names := _join_json(parts, _NAMES)) > len("{}"):
-                _write_text(file, _NAMES, names)
-            for part in parts:
-                with reading(part), h5py.File(part.path) as source:
-                    for number in range(part.first, part.stop):
-                        key = str(number).encode()
-                        h5py.h5o.copy(source.id, key, file.id, key)
-                if disk.error:
-                    break
+                sentences.add(record["sentences"])
+            named.add({name: str(n) for n, name in enumerate(record["names"], noted.part.first) if name is not None})
+        every = np.concatenate(headers) if headers else np.zeros(0, U64)
+        if not file.tell():
+            write_all(file, [bytes(START)])
+        if self.by_name:
+            members = dict(zip(names, every.tolist(), strict=True))
+        else:
+            texts = [(_SENTENCES, sentences)] if self.sentence_index else []
+            texts += [(_NAMES, named)] if named.some else []
+            members = {name: write_text(file, index.json()) for name, index in texts}
+        root = _write_root(file, members, np.zeros(0, U64) if self.by_name else every)
+        size = file.tell()
+        file.seek(0)
+        write_all(file, [superblock(size, *root)])
+        file.seek(size)
 
 
-def _merge_names(path: Path, parts: Sequence[Part]) -> None:
-    with _create(path) as (file, disk):
-        for part in parts:
-            with reading(part), h5py.File(part.path) as source:
-                for name, number in json.loads(source[_NAMES][0]).items():
-                    source.copy(source[number], file, name)
-            if disk.error:
-                break
+def _datasets(end: int, record: dict[str, JSON]) -> tuple[npt.NDArray[np.int64], Places, np.dtype[np.floating]]:
+    """The shapes of the datasets of a part, where their numbers are, and their number type.
 
-
-class _Disk(io.FileIO):
-    """A file that remembers its first failed write and reports success to HDF5 for it and all that follow.
-
-    HDF5 cannot close a file while writes to it fail: it would stay open, and keep its space, until the process ends.
+    Args:
+        end: Where the part ends in the file.
+        record: What was noted of it.
     """
-
-    error: OSError | None = None
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        left = memoryview(data)
-        size = len(left)
-        try:
-            while left and self.error is None:
-                left = left[super().write(left) :]
-        except OSError as error:
-            self.error = error
-        return size
-
-    def truncate(self, size: int | None = None, /) -> int:
-        try:
-            return super().truncate(size)
-        except OSError as error:
-            self.error = self.error or error
-            return size or 0
+    lengths, shape = np.array(record["lengths"], np.int64), np.array(record["shape"], np.int64)
+    shapes = np.tile(shape, (len(lengths), 1))
+    if len(shape) > 1:
+        shapes[:, -2] = lengths
+    dtype: np.dtype[np.floating] = np.dtype(str(record["dtype"]))
+    sizes = shapes.prod(axis=1).astype(U64) * U64.type(dtype.itemsize)
+    return shapes, U64.type(end) - np.cumsum(sizes[::-1], dtype=U64)[::-1], dtype
 
 
-@contextlib.contextmanager
-def _create(path: Path) -> Iterator[tuple[h5py.File, _Disk]]:
-    """Open a new HDF5 file; at the end of the block raise the error of the disk rather than what HDF5 made of it."""
-    with _Disk(path, "w+") as disk:
-        try:
-            with h5py.File(disk, "w") as file:
-                yield file, disk
-        except Exception:
-            if disk.error is None:
-                raise
-        if disk.error is not None:
-            raise disk.error
+class _Index:
+    """A JSON object that grows as text: a dict of all sentences might not fit in memory."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._text, self.some = name, io.BytesIO(), False
+        self._text.write(b"{")
+
+    def add(self, numbers: dict[str, str]) -> None:
+        """Add the sentences of a part."""
+        if numbers:
+            self._text.write(b", " if self.some else b"")
+            self._text.write(json.dumps(numbers).encode("ascii")[1:-1])
+            self.some = True
+
+    def json(self) -> bytes:
+        """The whole text."""
+        size = self._text.tell() + 1
+        if size > _MAX_TEXT:
+            raise OSError(
+                f"{self._name} would take {size} bytes but HDF5 ends at {_MAX_TEXT} "
+                "(use --no-sentence-index, or write .parquet)"
+            )
+        return self._text.getvalue() + b"}"
 
 
-def _write_array(file: h5py.File, name: str, array: npt.NDArray[np.floating]) -> None:
-    """As ``file.create_dataset(name, data=array)``, in a third of the time."""
-    kind = h5py.h5t.py_create(array.dtype, logical=True)
-    dataset = h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple(array.shape), _unfilled())
-    if array.size:
-        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array)
+def _write_root(file: io.FileIO, members: dict[str, int], numbered: Places) -> tuple[int, int, int]:
+    """Write the root group: datasets with names, in which a slash makes a group, and datasets called by numbers."""
+    below: dict[str, dict[str, int]] = {}
+    direct = {}
+    for name, place in members.items():
+        group, slash, rest = name.partition("/")
+        if slash:
+            below.setdefault(group, {})[rest] = place
+        else:
+            direct[name.encode()] = place
+    for group, inner in below.items():
+        direct[group.encode()] = _write_root(file, inner, np.zeros(0, U64))[0]
+    order = _as_texts(len(numbered))
+    others = sorted(direct)
+    names = [*(b"%d" % number for number in order.tolist()), *others]  # digits come before letters
+    places = np.concatenate([numbered[order], np.array([direct[name] for name in others], U64)])
+    return write_group(file, names, places)
 
 
-@functools.cache
-def _unfilled() -> h5py.h5p.PropDCID:
-    """Datasets that are not filled with zeros before their numbers are written."""
-    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    properties.set_obj_track_times(False)
-    return properties
-
-
-def _write_text(file: h5py.File, name: str, text: bytes) -> None:
-    file.create_dataset(name, (1,), dtype=h5py.string_dtype())[0] = text
-
-
-def _to_json(numbers: Mapping[str, int]) -> bytes:
-    return json.dumps({key: str(number) for key, number in numbers.items()}).encode("ascii")
-
-
-def _join_json(parts: Sequence[Part], name: str) -> bytes:
-    """One JSON object from those of the parts, joined as text: a dict of all sentences might not fit in memory."""
-    joined = io.BytesIO()
-    joined.write(b"{")
-    for part in parts:
-        with reading(part), h5py.File(part.path) as source:
-            if name in source:
-                joined.write(b", " if joined.tell() > 1 else b"")
-                joined.write(source[name][0][1:-1])
-    joined.write(b"}")
-    if joined.tell() > _MAX_TEXT:
-        raise OSError(
-            f"{name} would take {joined.tell()} bytes but HDF5 ends at {_MAX_TEXT} "
-            "(use --no-sentence-index, or write .parquet)"
-        )
-    return joined.getvalue()
+def _as_texts(count: int) -> npt.NDArray[np.int64]:
+    """The numbers from 0 to `count - 1` in the order of their decimal texts: 0, 1, 10, 11, 2."""
+    numbers = np.arange(count, dtype=np.int64)
+    digits = np.ones(count, np.int64)
+    for power in range(1, 19):
+        digits += numbers >= 10**power
+    longest = digits.max(initial=1)
+    return np.lexsort((digits, numbers * 10 ** (longest - digits)))

@@ -11,18 +11,17 @@ an archive without arrays.
 With `by_name` each sentence has an array of its own in any case, named by it: ``arrays["P12345"]``.
 """
 
-import io
-import shutil
+import json
 import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO
+from io import BytesIO, FileIO
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.embed.writers.base import Part, Record, reading
+from polyseme.embed.writers.base import Bytes, Notes, Record, reading, write_all
 
 _ALL_VECTORS = "vectors.npy"
 # The largest numbers in plain fields of the zip format; larger ones need its 64-bit fields (APPNOTE.TXT 4.3.9, 4.5.3).
@@ -31,89 +30,91 @@ _CHUNK = 1 << 20
 
 
 class NpzFormat:
-    """Writes `.npz`."""
-
-    single_part_is_whole = True
+    """Writes `.npz`: entries of an archive one after the other, and at the end its directory."""
 
     def __init__(self, *, by_name: bool = False) -> None:
         self._by_name = by_name
 
-    def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
-        """Write records as an archive of their own."""
-        with zipfile.ZipFile(path, "w") as archive:
-            if records[0].vectors.ndim == 1 and not self._by_name:
-                _add(archive, _ALL_VECTORS, np.stack([record.vectors for record in records]))  # (S, D)
-                return
-            for number, record in enumerate(records, first):
-                _add(archive, f"{record.name if self._by_name else number}.npy", record.vectors)
+    def append(self, file: FileIO, first: int, records: Sequence[Record]) -> bytes:
+        """Write the arrays of some sentences, or rows of the only array; returns their entries in the directory."""
+        if records[0].vectors.ndim == 1 and not self._by_name:
+            return _append_rows(file, np.stack([record.vectors for record in records]))  # (S, D)
+        place, directory = file.tell(), []
+        buffers: list[Bytes] = []
+        for number, record in enumerate(records, first):
+            head = _array_header(record.vectors.shape, record.vectors.dtype)
+            info = _entry(f"{record.name if self._by_name else number}.npy", len(head) + record.vectors.nbytes)
+            info.CRC = zlib.crc32(record.vectors.data if record.vectors.size else b"", zlib.crc32(head))
+            local = info.FileHeader()
+            directory.append(_directory_entry(info, place))
+            buffers += [local + head, record.vectors]
+            place += len(local) + info.file_size
+        write_all(file, buffers)
+        return b"".join(directory)
 
-    def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Write the arrays of all parts as one archive."""
-        if parts and not self._by_name and _holds_one_array(parts[0]):
-            _merge_rows(path, parts)
-        else:
-            _merge_entries(path, parts)
+    def finish(self, file: FileIO, notes: Notes) -> None:
+        """Write the directory."""
+        begin = file.tell()
+        count = 0
+        rows: tuple[int, int, str] | None = None
+        for noted in notes():
+            part, note = noted.part, noted.note
+            if note.startswith(b"{"):
+                with reading(part.path):
+                    rows = part.stop, json.loads(note)["dim"], json.loads(note)["dtype"]
+            else:
+                write_all(file, [note])
+                count += part.stop - part.first
+        if rows is not None:
+            count = 1
+            write_all(file, [_finish_rows(file, *rows)])
+        write_all(file, [_end(begin, file.tell() - begin, count)])
 
 
-def _add(archive: zipfile.ZipFile, name: str, array: npt.NDArray[np.floating]) -> None:
-    data = io.BytesIO()
-    np.lib.format.write_array_header_1_0(data, np.lib.format.header_data_from_array_1_0(array))
-    data.write(array.data if array.size else b"")
-    archive.writestr(_entry(name), data.getbuffer())
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
+def _entry(name: str, size: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)  # dated 1980: the same vectors make the same bytes
     info.external_attr = 0o644 << 16
+    info.file_size = info.compress_size = size
+    info.CRC = 0
+    info.flag_bits |= 0 if name.isascii() else 0x800  # the name is UTF-8
     return info
 
 
-def _holds_one_array(part: Part) -> bool:
-    with reading(part), zipfile.ZipFile(part.path) as archive:
-        return archive.namelist() == [_ALL_VECTORS]
+def _array_header(shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> bytes:
+    header = BytesIO()
+    descr = np.lib.format.dtype_to_descr(dtype)
+    np.lib.format.write_array_header_1_0(header, {"descr": descr, "fortran_order": False, "shape": shape})
+    return header.getvalue()
 
 
-def _merge_rows(path: Path, parts: Sequence[Part]) -> None:
-    with zipfile.ZipFile(path, "w") as archive, archive.open(_entry(_ALL_VECTORS), "w", force_zip64=True) as target:
-        for part in parts:
-            with reading(part), zipfile.ZipFile(part.path) as piece, piece.open(_ALL_VECTORS) as source:
-                np.lib.format.read_magic(source)
-                (_, dim), fortran_order, dtype = np.lib.format.read_array_header_1_0(source)
-                if part.first == 0:
-                    header = {
-                        "shape": (parts[-1].stop, dim),
-                        "fortran_order": fortran_order,
-                        "descr": np.lib.format.dtype_to_descr(dtype),
-                    }
-                    np.lib.format.write_array_header_1_0(target, header)
-                shutil.copyfileobj(source, target, _CHUNK)
+def _rows_header(count: int, dim: int, dtype: str) -> tuple[zipfile.ZipInfo, bytes, bytes]:
+    """The entry of an array of rows, its header in the archive without a checksum, and that of the array."""
+    head = _array_header((count, dim), np.dtype(dtype))
+    info = _entry(_ALL_VECTORS, len(head) + count * dim * np.dtype(dtype).itemsize)
+    return info, info.FileHeader(zip64=True), head
 
 
-def _merge_entries(path: Path, parts: Sequence[Part]) -> None:
-    """Join archives without unpacking them: their entries as they are, then one directory of all entries.
-
-    `zipfile` would hold the whole directory in memory until the end.
-    """
-    with path.open("wb") as target:
-        starts = []
-        for part in parts:
-            starts.append(target.tell())
-            with reading(part), zipfile.ZipFile(part.path) as archive, part.path.open("rb") as source:
-                _copy(source, target, archive.start_dir)
-        directory, count = target.tell(), 0
-        for part, start in zip(parts, starts, strict=True):
-            with reading(part), zipfile.ZipFile(part.path) as archive:
-                for info in archive.infolist():
-                    target.write(_directory_entry(info, start + info.header_offset))
-                    count += 1
-        target.write(_end(directory, target.tell() - directory, count))
+def _append_rows(file: FileIO, rows: npt.NDArray[np.floating]) -> bytes:
+    dim, dtype = rows.shape[1], rows.dtype.str
+    if not file.tell():  # both headers are as long for any number of rows
+        _, local, head = _rows_header(0, dim, dtype)
+        write_all(file, [bytes(len(local) + len(head))])
+    write_all(file, [rows])
+    return json.dumps({"dim": dim, "dtype": dtype}).encode()
 
 
-def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
-    while size:
-        data = source.read(min(size, _CHUNK))
-        target.write(data)
-        size -= len(data)
+def _finish_rows(file: FileIO, count: int, dim: int, dtype: str) -> bytes:
+    """Write what stands before the rows, now that they are counted; returns their entry in the directory."""
+    info, local, head = _rows_header(count, dim, dtype)
+    end = file.tell()
+    file.seek(len(local) + len(head))
+    info.CRC = zlib.crc32(head)
+    while data := file.read(min(_CHUNK, end - file.tell())):
+        info.CRC = zlib.crc32(data, info.CRC)
+    file.seek(0)
+    write_all(file, [info.FileHeader(zip64=True), head])
+    file.seek(end)
+    return _directory_entry(info, 0)
 
 
 def _directory_entry(info: zipfile.ZipInfo, offset: int) -> bytes:

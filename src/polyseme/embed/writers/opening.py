@@ -51,7 +51,7 @@ def open_writer(
     Raises:
         InputError: The suffix is unknown, the folder is missing, a file is in the way, or the settings differ.
         MissingPart: The format needs a package that is not installed.
-        FormatError: The record of the interrupted run is damaged.
+        FormatError: The record of the interrupted run, or of what it stored, is damaged.
         OutputError: Another process writes this file, or the folder cannot be written to.
     """
     out = Path(path)
@@ -75,9 +75,13 @@ def open_writer(
         resume=resume,
         if_exists=None if overwrite else "give another name, or replace it with --overwrite",
     )
-    return VectorWriter(
-        work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds, background=background
-    )
+    try:
+        return VectorWriter(
+            work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds, background=background
+        )
+    except BaseException:
+        work.close()
+        raise
 
 
 def _parquet_format(metadata: Mapping[bytes, bytes] | None) -> Format:

@@ -12,17 +12,21 @@ A run without sentences makes a table without rows and without vector columns. T
 key ``polyseme`` a `polyseme.embed.vectors_record.VectorsRecord`: what the vectors were made with.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import SEEK_END, FileIO, RawIOBase
 from itertools import chain
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyseme.embed.writers.base import Part, Record, reading
+from polyseme.embed.writers.base import Notes, Record, reading, write_all
+from polyseme.embed.writers.parquet_footer import joined, parsed
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _KEYS = [
     pa.field("sentence", pa.int64(), nullable=False),
@@ -47,23 +51,64 @@ class ParquetFormat:
         metadata: What the vectors were made with, for the metadata of the file.
     """
 
-    single_part_is_whole = True
-
     def __init__(self, metadata: Mapping[bytes, bytes] | None = None) -> None:
         self._metadata = metadata
 
-    def write_part(self, path: Path, first: int, records: Sequence[Record]) -> None:
-        """Write records as a table of their own."""
+    def append(self, file: FileIO, first: int, records: Sequence[Record]) -> bytes:
+        """Write row groups; returns a footer that describes them."""
         table = records_table(first, records).replace_schema_metadata(self._metadata)
-        _write(path, table.schema, in_row_groups(table))
+        with parquet_writer(_Sink(file), table.schema) as writer:
+            for rows in in_row_groups(table):
+                writer.write_table(rows)
+        return _cut_footer(file)
 
-    def merge(self, path: Path, parts: Sequence[Part]) -> None:
-        """Copy the rows of all parts to one file; small parts share a row group."""
-        schema = pa.schema(_KEYS, metadata=self._metadata)
-        for part in parts[:1]:
-            with reading(part):
-                schema = pq.read_schema(part.path)
-        _write(path, schema, _together(chain.from_iterable(_row_groups(part) for part in parts)))
+    def finish(self, file: FileIO, notes: Notes) -> None:
+        """Write the footers as one."""
+        footers = []
+        for noted in notes():
+            with reading(noted.part.path):
+                footers.append((noted.start, parsed(noted.note)))
+        if footers:
+            write_all(file, [joined(footers)])
+        else:
+            parquet_writer(file, pa.schema(_KEYS, metadata=self._metadata)).close()
+
+
+def _cut_footer(file: FileIO) -> bytes:
+    """Take the footer from the end of a file: that of the whole file is written last."""
+    place = file.seek(-8, SEEK_END)
+    place = file.seek(place - int.from_bytes(file.read(4), "little"))
+    footer = file.read()[:-8]
+    file.truncate(place)
+    file.seek(place)
+    return footer
+
+
+class _Sink(RawIOBase):
+    """A file that takes nothing more after its first failed write, and reports success for what follows.
+
+    pyarrow ends a file whatever happened before, at the latest when its writer is forgotten: something else may stand
+    there by then.
+    """
+
+    def __init__(self, file: FileIO) -> None:
+        self._file: FileIO | None = file
+        self._size = file.tell()
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        size = memoryview(data).nbytes
+        if self._file is not None:
+            file, self._file = self._file, None
+            write_all(file, [memoryview(data)])
+            self._file = file
+        self._size += size
+        return size
 
 
 def records_table(first: int, records: Sequence[Record]) -> pa.Table:
@@ -72,12 +117,13 @@ def records_table(first: int, records: Sequence[Record]) -> pa.Table:
 
 
 def in_row_groups(table: pa.Table) -> Iterator[pa.Table]:
-    """A table in slices of the size of a row group."""
-    rows = max(1, ROW_GROUP_BYTES * len(table) // max(1, table.nbytes))
+    """A table in equal slices of about the size of a row group."""
+    count = max(1, round(table.nbytes / ROW_GROUP_BYTES))
+    rows = max(1, -(-len(table) // count))
     return (table.slice(start, rows) for start in range(0, len(table), rows))
 
 
-def parquet_writer(file: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
+def parquet_writer(file: IO[bytes] | RawIOBase, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of row groups to an open file."""
     # Dictionaries and statistics help to find rows; for vectors they cost time and find nothing. zstd with split bytes
     # would save 15% of the size of the vectors at half the speed; Snappy costs nothing and helps with other columns.
@@ -134,29 +180,3 @@ def texts(strings: Sequence[str | None]) -> pa.Array:
     except UnicodeEncodeError:  # half of a surrogate pair, as JSON can hold; Parquet cannot
         clean = [None if text is None else text.encode("utf-8", "replace").decode("utf-8") for text in strings]
         return pa.array(clean, pa.string())
-
-
-def _row_groups(part: Part) -> Iterator[pa.Table]:
-    with reading(part), pq.ParquetFile(part.path) as file:
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group)
-
-
-def _together(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Put small tables together to row groups of the usual size."""
-    waiting: list[pa.Table] = []
-    size = 0
-    for table in tables:
-        if waiting and size + table.nbytes > ROW_GROUP_BYTES:
-            yield pa.concat_tables(waiting)
-            waiting, size = [], 0
-        waiting.append(table)
-        size += table.nbytes
-    if waiting:
-        yield pa.concat_tables(waiting)
-
-
-def _write(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
-    with path.open("wb") as file, parquet_writer(file, schema) as writer:
-        for table in tables:
-            writer.write_table(table)

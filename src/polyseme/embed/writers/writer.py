@@ -1,9 +1,7 @@
-"""The writer of embedded vectors: holds records for a while, stores them in parts, and joins the parts at the end."""
+"""The writer of embedded vectors: holds records for a while, and adds them in portions to a file that grows."""
 
 import contextlib
 import errno
-import os
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from polyseme.embed.writers.base import Format, Part, Record, converted, stored_parts
+from polyseme.embed.writers.base import Format, Part, Record, converted
+from polyseme.embed.writers.work import GrowingFile, part_of, read_rest, write_rest
 from polyseme.errors import InputError, OutputError
-from polyseme.files.whole import flush, reason, temporary_path, whole_file
+from polyseme.files.whole import reason
 from polyseme.files.work_folder import WorkFolder
 
 # About what Python objects take besides the vectors; it bounds the memory if sentences are many and vectors small.
@@ -43,8 +42,9 @@ class VectorWriter:
     ) -> None:
         self._work = work
         self._out = work.output
-        self._parts = [] if work.complete else stored_parts(work.path, work.output.suffix)
-        self.done = self.stored
+        self._growing = GrowingFile(work.path / f"growing{work.output.suffix}")
+        self._parts: list[Part] = []
+        self._rest: Part | None = None
         self._format = form
         self._dtype = dtype
         self._part_bytes, self._part_seconds = part_bytes, part_seconds
@@ -55,7 +55,13 @@ class VectorWriter:
         self._storing: tuple[Part, list[Record], Future[None]] | None = None
         self._layout: tuple[int, ...] | None = None
         self._closed = work.complete
-        self._worth_keeping = bool(self._parts)
+        if not work.complete:
+            self._parts = self._growing.take_up()
+            self._rest, records = read_rest(work.path, self._safe)
+            for record in records:
+                self._hold(record)
+        self.done = self.stored
+        self._worth_keeping = self.done > 0
 
     @property
     def path(self) -> Path:
@@ -78,14 +84,19 @@ class VectorWriter:
         return self._work.resumed or self._work.complete
 
     @property
-    def stored(self) -> int:
-        """How many sentences are stored in parts."""
+    def _safe(self) -> int:
+        """How many sentences are safe in the growing file."""
         return self._parts[-1].stop if self._parts else 0
+
+    @property
+    def stored(self) -> int:
+        """How many sentences are stored."""
+        return self._rest.stop if self._rest else self._safe
 
     @property
     def taken(self) -> int:
         """How many sentences were stored or are held in memory: the number of the next one."""
-        return (self._storing[0].stop if self._storing else self.stored) + len(self._buffer)
+        return (self._storing[0].stop if self._storing else self._safe) + len(self._buffer)
 
     def write(self, record: Record) -> None:
         """Add the next sentence; its vectors are copied.
@@ -98,38 +109,42 @@ class VectorWriter:
             self._settle()  # so that a full disk is noticed now
         if self._closed:
             raise InputError(f"{self._out}: the writer is closed; write all records before closing it")
+        if self._buffered_bytes >= self._part_bytes:  # what an interrupted run has left
+            self._hand_over()
         number = self.taken
         self._check_shape(number, record)
         vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}")
-        self._buffer.append(Record(tuple(record.tokens), vectors, record.name))
-        self._buffered_bytes += vectors.nbytes + _RECORD_BYTES
-        self._buffered_bytes += _TOKEN_BYTES * len(record.tokens) + sum(map(len, record.tokens))
+        self._hold(Record(tuple(record.tokens), vectors, record.name))
         self._worth_keeping |= bool(record.tokens)
         if self._buffered_bytes >= self._part_bytes:
             self._hand_over()
 
+    def _hold(self, record: Record) -> None:
+        """Add a record to those in memory, and count what it takes: the same in every run, and so the parts are."""
+        self._buffer.append(record)
+        self._buffered_bytes += record.vectors.nbytes + _RECORD_BYTES
+        self._buffered_bytes += _TOKEN_BYTES * len(record.tokens) + sum(map(len, record.tokens))
+
     def store_if_due(self) -> None:
-        """Store what is held in memory if the last part was stored some time ago.
+        """Store what is held in memory if something was stored some time ago.
 
         Call this before a long computation, when the results of the one before have been written.
         """
         if time.monotonic() - self._stored_at >= self._part_seconds:
-            self._flush()
+            self._store_rest()
 
     def close(self) -> None:
-        """Join the parts to the output file and delete them; does nothing the second time.
-
-        Joining needs as much room on the disk as the parts take already. A single part is only renamed.
+        """Make the file whole and give it its name; does nothing the second time.
 
         Raises:
-            OutputError: There is no room; the parts stay.
-            FormatError: A part is damaged.
+            OutputError: There is no room; what is stored stays.
+            FormatError: The record of a part is damaged.
         """
         try:
             if not self._closed:
                 self._closed = True
                 self._flush()
-                self._join()
+                self._finish()
         except BaseException:
             self._keep()
             raise
@@ -185,7 +200,8 @@ class VectorWriter:
             part, _, future = self._storing
             with self._refusing():
                 future.result()
-            self._parts, self._storing = [*self._parts, part], None
+            self._add(part)
+            self._storing = None
 
     def _flush(self) -> None:
         """Store the records in memory as a part, and wait until they are stored."""
@@ -194,16 +210,33 @@ class VectorWriter:
             part = self._next_part()
             with self._refusing():
                 self._store(part, self._buffer)
-            # There is no call between these: an interrupt comes before all of them or after.
-            self._parts, self._buffer, self._buffered_bytes = [*self._parts, part], [], 0
+            self._add(part)
+            self._buffer, self._buffered_bytes = [], 0
         self._stored_at = time.monotonic()
 
     def _next_part(self) -> Part:
-        return Part.within(self._work.path, self.stored, self.stored + len(self._buffer), self._out.suffix)
+        return part_of(self._work.path, self._safe, self._safe + len(self._buffer))
+
+    def _add(self, part: Part) -> None:
+        """Count a part that was stored."""
+        self._parts, rest, self._rest = [*self._parts, part], self._rest, None
+        if rest is not None:
+            rest.path.unlink(missing_ok=True)
 
     def _store(self, part: Part, records: list[Record]) -> None:
-        with whole_file(part.path) as temporary:
-            self._format.write_part(temporary, part.first, records)
+        self._growing.add(self._format, part, records)
+
+    def _store_rest(self) -> None:
+        """Store the records in memory by themselves, as they are too few for a part."""
+        self._settle()
+        if self._buffer and self.stored < self.taken:
+            rest, before = part_of(self._work.path, self._safe, self.taken, "rest"), self._rest
+            with self._refusing():
+                write_rest(rest, self._buffer)
+            self._rest = rest
+            if before is not None:
+                before.path.unlink(missing_ok=True)
+        self._stored_at = time.monotonic()
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -213,16 +246,18 @@ class VectorWriter:
         except OSError as error:
             # There will be no room when the caller leaves, either; and records after a gap must not follow.
             self._buffer, self._storing, self._closed = [], None, True
+            self._growing.give_back()
             raise self._failed(error) from error
 
     def _release(self) -> None:
         if self._thread is not None:
             self._thread.shutdown()
+        self._growing.close()
         self._work.close()
 
     def _failed(self, error: OSError) -> OutputError:
         """What to raise if a part cannot be stored."""
-        if not self._parts:
+        if not self.stored:
             self._work.remove()
             return OutputError(f"{self._out}: {reason(error)}; nothing was stored: {_advice(error)}")
         return OutputError(
@@ -230,32 +265,22 @@ class VectorWriter:
             f"{_advice(error)} with --resume"
         )
 
-    def _join(self) -> None:
+    def _finish(self) -> None:
         try:
-            if len(self._parts) == 1 and self._format.single_part_is_whole:
-                self._work.install(self._parts[0].path)
-                return
-            needed = sum(part.path.stat().st_size for part in self._parts)
-            if shutil.disk_usage(self._work.path).free < needed:
-                raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed / 2**20:.0f} MiB needed)")
-            joined = temporary_path(self._work.path / self._out.name)
-            try:
-                self._format.merge(joined, self._parts)
-                flush(joined)
-                self._work.install(joined)
-            finally:
-                joined.unlink(missing_ok=True)
+            self._growing.finish(self._format, self._parts)
+            self._work.install(self._growing.path)
         except OSError as error:
+            self._growing.give_back()
             raise OutputError(
-                f"{self._out}: {reason(error)} while joining the parts; all {self.stored} sentences are safe in "
+                f"{self._out}: {reason(error)} at the end of the file; all {self.stored} sentences are safe in "
                 f"{self._work.path}: {_advice(error)} with --resume"
             ) from error
 
     def _keep(self) -> None:
         """Leave what is complete for a later run; the exception on its way tells why there is no more."""
         with contextlib.suppress(Exception):
-            self._flush()
-        if not self._parts or not self._worth_keeping:
+            self._store_rest()
+        if not self.stored or not self._worth_keeping:
             self._work.remove()
 
 
