@@ -100,8 +100,11 @@ class Trainer(Generic[Batch]):
         return self._share() >= 1.0 or self.progress.since_best >= self.settings.patience
 
     def _share(self) -> float:
+        """The share of the updates that is done; the end of a time budget is kept for what follows them."""
+        return self._share_at(self.progress.elapsed + self._budget.closing(self.progress, self.job))
+
+    def _share_at(self, elapsed: float) -> float:
         p = self.progress
-        elapsed = p.elapsed + self._budget.closing(p, self.job)
         return share_done(self.settings, epoch=p.epoch, epoch_share=p.epoch_share, update=p.update, elapsed=elapsed)
 
     def _epoch(self) -> bool:
@@ -187,8 +190,7 @@ class Trainer(Generic[Batch]):
             "rate": rate,
             "tokens/s": speed,
         }
-        known = self.settings.time_budget is None or p.update > KNOWN_SPEED
-        self.watcher.step(self._share() if known else None, figures)
+        self.watcher.step(self._share_at(p.elapsed), figures)  # of all: its end is the end of a time budget
         if p.update % RECORD_EVERY == 0:
             self._record("training", objective=self.job.loss_name, loss=loss, rate=rate, tokens_per_second=speed)
             give_back()
