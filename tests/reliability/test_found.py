@@ -22,10 +22,13 @@ from polyseme.files.whole import reason
 from polyseme.formats import cove_state, translator_folder
 from polyseme.formats.detect import open_model
 from polyseme.formats.files import Files
+from polyseme.formats.tensor_bundle import latest_prefix
 from polyseme.index.occurrence_index import OccurrenceIndex
 from polyseme.index.shard_writer import ShardWriter
 from polyseme.tasks.readers.opening import open_examples
+from polyseme.text.choices import TOKENIZERS
 from polyseme.text.corpus import Corpus
+from polyseme.text.segmentation import Segmentation
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.engine.optimizers import Optimizer
 from polyseme.train.engine.settings import RunSettings
@@ -176,3 +179,22 @@ def test_gzip_files_that_are_damaged() -> None:
     for content, kind, message in wrong:
         with pytest.raises(kind, match=message):
             io.BufferedReader(Gunzip(io.BytesIO(content))).read()
+
+
+def test_a_long_name_in_a_tag_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "text.vrt"
+    path.write_text(f"<text id='a' {'b' * 300_000}>\n<s n = \"1\">\nThe\tDET\n</s>\n</text>\n")
+    (sentence,) = Corpus([path], reader="vrt")
+    assert (sentence.tokens, sentence.name, sentence.document) == (["The"], "1", "a")
+
+
+def test_half_of_a_pair_in_every_tokeniser() -> None:
+    """A command line that is not UTF-8 gives such text."""
+    for tokenizer in TOKENIZERS:
+        (tokens,) = Segmentation(tokenizer).sentences("caf\udce9 的\ud800河")
+        assert "".join(tokens) == "caf\udce9的\ud800河"
+
+
+def test_many_blank_lines_in_the_checkpoint_file_are_read_once() -> None:
+    text = "\n" * 300_000 + 'model_checkpoint_path: "/theirs/model-2"'
+    assert latest_prefix(["model-2.index", "model-7.index"], text) == "model-2"

@@ -90,7 +90,7 @@ def latest_prefix(names: Sequence[str], checkpoint_text: str | None) -> str:
     if not prefixes:
         found = ", ".join(sorted(names)[:8]) + (", ..." if len(names) > 8 else "") or "no files"
         raise FormatError(f"no TensorFlow checkpoint: expected a file that ends in .index, found {found}")
-    named = re.search(r'^\s*model_checkpoint_path:\s*"(.*)"', checkpoint_text or "", re.MULTILINE)
+    named = re.search(r'^[ \t]*model_checkpoint_path:[ \t]*"(.*)"', checkpoint_text or "", re.MULTILINE)
     wanted = re.split(r"[/\\]", named[1])[-1] if named else None
     best = [prefix for prefix in prefixes if prefix.split("/")[-1] == wanted]
     if not best:

@@ -17,12 +17,13 @@ _APART = re.compile(
         …{{2,}} | —{{2,}} | 。{{2,}} | ～{{2,}} | [！？]{{2,}}
       | [０-９Ａ-Ｚａ-ｚ]+(?:[．：－][０-９]+)*
       | [\uac00-\ud7a3]+ | [\u30a1-\u30fa\u30fc-\u30fe]+                        # Korean words, Japanese loan words
+      | [\ud800-\udfff]                                                         # half a pair, which jieba refuses
       )
     """,
     re.VERBOSE,
 )
 # One class of characters is searched for quickly; most sentences have none of these.
-_PERHAPS_APART = re.compile("[!-~\u00aa-\u1fff…—～！？０-ｚ\uac00-\ud7a3\u30a1-\u30fe]")
+_PERHAPS_APART = re.compile("[!-~\u00aa-\u1fff…—～！？０-ｚ\uac00-\ud7a3\u30a1-\u30fe\ud800-\udfff]")
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:\+\+|\#)?")  # jieba has words that contain these: T恤, 卡拉OK, C++
 
 

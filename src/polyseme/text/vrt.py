@@ -9,7 +9,8 @@ from polyseme.text.readers import Sentence, check_length
 
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)(?P<rest>(?:\s[^<>]*)?)/?>")
 _OTHER_MARKUP = re.compile(r"<[!?].*>")  # comments and processing instructions
-_ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')""")
+# A name is tried once, from its beginning.
+_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]+)\s*+=\s*("[^"]*"|'[^']*')""")
 _ENDS_A_SENTENCE = frozenset(
     ("s", "sentence", "p", "para", "paragraph", "head", "u", "utterance", "div", "chapter", "text", "doc", "document")
 )
