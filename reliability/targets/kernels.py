@@ -10,11 +10,14 @@ from torch import Tensor, nn
 from polyseme.models.encoders import LstmEncoder
 from polyseme.models.inference import InferenceLstm, InferenceTokenEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder
+from polyseme.nn.alternating_lstm import AlternatingLstm
 from polyseme.nn.backend import available
+from polyseme.nn.bilstm import BiLstm
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.dense import PackedDense
 from polyseme.nn.kernels.packed import PRECISIONS, Precision
 from polyseme.nn.kernels.product import product
+from polyseme.nn.kernels.recurrent import Lane, recurrent_layer
 from polyseme.nn.kernels.rows import column_sums, highway_gate, highway_gradients
 from polyseme.nn.kernels.softmax import full_pass, sampled_pass
 from polyseme.nn.kernels.threads import set_threads
@@ -114,6 +117,41 @@ def _lstm(draw: _Draw) -> None:
         InferenceLstm(encoder.eval().requires_grad_(False), draw.precision(gradients=False))(tokens, packing, None)
 
 
+def _recurrent(draw: _Draw) -> None:
+    """A layer without projection, plain or with a highway, in one direction or two, forwards and backwards."""
+    inputs, hidden, highway = draw.size(130), draw.size(130), draw.chance()
+    lengths = [draw.number(1, 12) for _ in range(draw.number(1, 20))]
+    packing, gates = Packing.of(lengths), 5 if highway else 4
+    lanes = [
+        Lane(
+            draw.tensor((gates + highway) * hidden, inputs).requires_grad_(),
+            draw.tensor(gates * hidden, hidden).requires_grad_(),
+            draw.tensor(gates * hidden).requires_grad_(),
+            places=packing.reverse if number else None,
+            mask=draw.tensor(len(lengths), hidden) if draw.chance(0.3) else None,
+        )
+        for number in range(draw.number(1, 2))
+    ]
+    tokens = draw.tensor(sum(lengths), inputs).requires_grad_(draw.chance())
+    outputs, cells = recurrent_layer(tokens, lanes, packing.batch_sizes, draw.precision(gradients=True))
+    if draw.chance(0.7):
+        (outputs.sum() + cells.sum()).backward()
+
+
+def _modules(draw: _Draw) -> None:
+    """The networks that are made of such layers."""
+    width, hidden, layers = draw.size(65), draw.size(65), draw.number(1, 3)
+    lengths = [draw.number(1, 9) for _ in range(draw.number(1, 20))]
+    packing, tokens = Packing.of(lengths), draw.tensor(sum(lengths), width)
+    lstm: nn.Module
+    if draw.chance():
+        lstm = BiLstm(input_dim=width, hidden_dim=hidden, layers=layers)
+    else:
+        lstm = AlternatingLstm(input_dim=width, hidden_dim=hidden, layers=layers)
+    draw.spoil_weights(lstm)
+    torch.cat([*lstm(tokens, packing)]).sum().backward()
+
+
 def _dense(draw: _Draw) -> None:
     width = draw.size()
     layer = Highway(width) if draw.chance() else nn.Linear(width, draw.size())
@@ -147,7 +185,7 @@ def _softmax(draw: _Draw) -> None:
     sampled_pass(states, weight, bias, targets, negative, hit, precision, chunk)
 
 
-CALLS = (_words, _words, _lstm, _lstm, _dense, _product, _gate, _softmax)
+CALLS = (_words, _words, _lstm, _lstm, _recurrent, _recurrent, _modules, _dense, _product, _gate, _softmax)
 
 
 def random_call(seed: str) -> str:

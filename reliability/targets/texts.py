@@ -89,7 +89,8 @@ def _make_dictionary(folder: Path) -> None:
 def _use_dictionary(folder: Path) -> None:
     dictionary = Dictionary.read(folder / "words.txt")
     try:
-        text = (folder / "query.txt").read_bytes().decode("utf-8", "replace")
+        with (folder / "query.txt").open("rb") as file:
+            text = file.read(_LONGEST).decode("utf-8", "replace")  # a user types it
     except OSError:
         return
     cuts = [Segmentation(tokenizer, dictionary) for tokenizer in BY_DICTIONARY]
