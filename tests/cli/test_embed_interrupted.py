@@ -34,10 +34,10 @@ from polyseme.embed.writers import opening
 opening.open_writer.__kwdefaults__["part_bytes"] = 1 << 15
 from polyseme.embed.writers.writer import VectorWriter
 write = VectorWriter.write
-def wait_and_write(self, record):
+def wait_and_write(self, record, **options):
     while self.taken == 1000 and not os.path.exists(os.environ["WAIT_FOR"]):
         time.sleep(0.01)
-    write(self, record)
+    write(self, record, **options)
 VectorWriter.write = wait_and_write
 from polyseme.cli.main import main
 main()

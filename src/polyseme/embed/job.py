@@ -221,7 +221,8 @@ def _write_all(
         counter = TokenCounter(watcher, f"embedding {corpus}")
         for rows in interrupted.each(source.stream(token_lists(), layers=choice)):
             sentence, share = waiting.popleft()
-            writer.write(Record(sentence.tokens, pool_tokens(rows, pool) if pool else rows, sentence.name))
+            vectors = pool_tokens(rows, pool) if pool else rows
+            writer.write(Record(sentence.tokens, vectors, sentence.name), copy=False)
             counter.add(len(sentence.tokens), share)
             if len(waiting) <= 1:  # the source reads one sentence ahead, and is going to compute for a while
                 writer.store_if_due()

@@ -54,12 +54,16 @@ def check_number_type(dtype: str) -> None:
         raise InputError(f"unknown dtype {dtype!r}; expected one of {', '.join(NUMBER_TYPES)}")
 
 
-def converted(vectors: npt.NDArray[np.floating], dtype: str, *, where: str) -> npt.NDArray[np.floating]:
-    """A copy of vectors in the number type of a file.
+def converted(
+    vectors: npt.NDArray[np.floating], dtype: str, *, where: str, copy: bool = True
+) -> npt.NDArray[np.floating]:
+    """Vectors in the number type of a file: a copy, unless they have it already and `copy` is false.
 
     Raises:
         InputError: A number is too large for it.
     """
+    if not copy and vectors.dtype == dtype and vectors.flags.c_contiguous:
+        return vectors
     try:
         with np.errstate(over="raise"):
             return np.array(vectors, dtype=dtype, order="C")

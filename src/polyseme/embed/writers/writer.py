@@ -98,8 +98,12 @@ class VectorWriter:
         """How many sentences were stored or are held in memory: the number of the next one."""
         return (self._storing[0].stop if self._storing else self._safe) + len(self._buffer)
 
-    def write(self, record: Record) -> None:
-        """Add the next sentence; its vectors are copied.
+    def write(self, record: Record, *, copy: bool = True) -> None:
+        """Add the next sentence.
+
+        Args:
+            record: The sentence.
+            copy: Copy its vectors; otherwise the caller must leave them as they are.
 
         Raises:
             InputError: The vectors do not fit the tokens, the records before or the number type.
@@ -113,7 +117,7 @@ class VectorWriter:
             self._hand_over()
         number = self.taken
         self._check_shape(number, record)
-        vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}")
+        vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}", copy=copy)
         self._hold(Record(tuple(record.tokens), vectors, record.name))
         self._worth_keeping |= bool(record.tokens)
         if self._buffered_bytes >= self._part_bytes:
