@@ -335,3 +335,15 @@ def test_of_many_files_the_one_that_changed_is_named(tmp_path: Path) -> None:
     assert 'text was ["corpus/file-200.txt", 200] in the interrupted run and is ["corpus/file-200.txt", 7] here' in str(
         caught.value
     )
+
+
+def test_a_record_that_cannot_be_read_gets_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    write_until_stopped(start(path), 3)
+    (stored,) = Path(f"{path}.partial").glob("*.bin")
+    stored.unlink()
+    stored.symlink_to(stored)
+    with pytest.raises(OutputError) as caught:
+        start(path, resume=True)
+    assert str(caught.value).startswith(f"{path}.partial: cannot be read (")
+    assert str(caught.value).endswith("; delete it to begin again")

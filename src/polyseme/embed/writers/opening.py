@@ -9,8 +9,8 @@ from polyseme.embed.writers.base import Format, check_number_type
 from polyseme.embed.writers.hdf5 import Hdf5Format
 from polyseme.embed.writers.npz import NpzFormat
 from polyseme.embed.writers.writer import VectorWriter
-from polyseme.errors import InputError, MissingPart
-from polyseme.files.whole import JSON
+from polyseme.errors import InputError, MissingPart, OutputError
+from polyseme.files.whole import JSON, reason
 from polyseme.files.work_folder import WorkFolder
 
 SUFFIXES = (".npz", ".h5", ".hdf5", ".parquet")
@@ -79,8 +79,10 @@ def open_writer(
         return VectorWriter(
             work, form=form, dtype=dtype, part_bytes=part_bytes, part_seconds=part_seconds, background=background
         )
-    except BaseException:
+    except BaseException as error:
         work.close()
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise OutputError(f"{work.path}: cannot be read ({reason(error)}); delete it to begin again") from error
         raise
 
 
