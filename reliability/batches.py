@@ -1,6 +1,7 @@
 """Embeds the same sentences in random order and random batches, and compares the vectors.
 
 Run: python -m reliability.batches [--sentences 10000] [--model english-small] [--threads 1 2 4] [--seed 0]
+     [--precision float32 bfloat16 int8]
 
 With the kernels the vectors must be equal to the last bit, in every precision and with any number of threads; without
 them to 1e-5. Run it once more with POLYSEME_KERNELS=off for the second.
@@ -57,11 +58,12 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=10_000)
     parser.add_argument("--model", default="english-small")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--precision", choices=PRECISIONS, nargs="+", default=PRECISIONS)
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     text, failed = sentences(chosen.sentences, chosen.seed), False
     say("| computed by | precision | threads | sentences | largest difference |\n| --- | --- | ---: | ---: | ---: |")
-    for precision in PRECISIONS:
+    for precision in chosen.precision:
         kernels = available(precision)
         torch.set_num_threads(chosen.threads[0])
         expected = load(chosen.model, precision=precision, batch_tokens=512).embed(text, layers="all")

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import GOLDEN
 from tiny import tiny_model
 from tiny_cove import tiny_cove
 from tiny_translator import tiny_translator
@@ -198,3 +199,22 @@ def test_half_of_a_pair_in_every_tokeniser() -> None:
 def test_many_blank_lines_in_the_checkpoint_file_are_read_once() -> None:
     text = "\n" * 300_000 + 'model_checkpoint_path: "/theirs/model-2"'
     assert latest_prefix(["model-2.index", "model-7.index"], text) == "model-2"
+
+
+@pytest.mark.parametrize("damage", ["version", "name"])
+def test_a_pickle_in_a_zip_that_python_cannot_read(damage: str, tmp_path: Path) -> None:
+    """Python raises NotImplementedError for the first and UnicodeDecodeError for the second."""
+    shutil.copytree(GOLDEN / "many_langs" / "words_and_characters", tmp_path / "model")
+    path = tmp_path / "model" / "encoder.pkl"
+    torch.save(torch.load(path, map_location="cpu"), path)
+    data = bytearray(path.read_bytes())
+    listed = data.index(b"PK\1\2")
+    if damage == "version":
+        data[listed + 6] = 99  # of the zip format
+    else:
+        data[listed + 9] |= 8  # the name is UTF-8
+        data[listed + 46] = 0xFF
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"encoder\.pkl: ") as caught:
+        open_model(tmp_path / "model")
+    assert "\n" not in str(caught.value)
