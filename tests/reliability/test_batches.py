@@ -18,7 +18,8 @@ def test_with_kernels_to_the_last_bit(precision: Precision) -> None:
     assert largest_difference("english-small", precision, TEXT, expected, seed=1) == 0
 
 
-def test_without_kernels_to_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_without_kernels_to_what_is_promised(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polyseme.nn.backend.available", lambda _: False)
-    expected = load("english-small", batch_tokens=512).embed(TEXT, layers="all")
-    assert largest_difference("english-small", "float32", TEXT, expected, seed=1) <= LARGEST
+    expected = load("english-small", precision=precision, batch_tokens=512).embed(TEXT, layers="all")
+    assert largest_difference("english-small", precision, TEXT, expected, seed=1) <= LARGEST

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from polyseme.models.encoders import ContextEncoder, EncoderState, LstmEncoder
 from polyseme.models.token_encoders import CharacterTokenEncoder, TokenEncoder
 from polyseme.nn.backend import choose_backend
+from polyseme.nn.blocks import in_blocks
 from polyseme.nn.highway import Highway
 from polyseme.nn.kernels.char_cnn import Tables
 from polyseme.nn.kernels.dense import PackedDense
@@ -36,9 +37,6 @@ class InferenceLstm(ContextEncoder):
         return self.encoder.run(tokens, packing, state, self.precision)
 
 
-_BLOCK = 32
-
-
 class InferenceTokenEncoder(TokenEncoder):
     """Computes what a `CharacterTokenEncoder` computes, without gradients, from tables and packed layers.
 
@@ -63,7 +61,8 @@ class InferenceTokenEncoder(TokenEncoder):
         encoder = self.encoder
         # The packed copies are float32 whatever the weights are, so only the device and the precision count.
         if choose_backend(self.precision, device=ids.device) == "torch":
-            return _in_blocks(encoder, ids) if ids.device.type == "cpu" else encoder(ids)
+            # Vectors of words are not bounded, as the layers above them are; else they differ by 1.7e-5 between batches.
+            return in_blocks(encoder, ids) if ids.device.type == "cpu" else encoder(ids)
         tables = self._packed()
         characters = ids if encoder.words is None else ids[:, 1:]
         features = tables.features(characters, self._bias, tanh=encoder.characters.activation == "tanh")
@@ -90,14 +89,3 @@ class InferenceTokenEncoder(TokenEncoder):
             ]
             self._packed_version = version
         return self._tables
-
-
-def _in_blocks(encoder: CharacterTokenEncoder, ids: Tensor) -> Tensor:
-    """Encode words by torch, always the same number at once: its products round otherwise for another number of rows.
-
-    Vectors of words are not bounded, as the layers above them are: without this they differ by 1.7e-5 between batches.
-    """
-    if not len(ids):
-        return encoder(ids)  # type: ignore[no-any-return]
-    filled = torch.cat([ids, ids[-1:].expand(-len(ids) % _BLOCK, -1)])
-    return torch.cat([encoder(block) for block in filled.split(_BLOCK)])[: len(ids)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from polyseme.nn.blocks import in_blocks
 from polyseme.nn.kernels.packed import Precision, quantise
 from polyseme.nn.projected_lstm import LstmState, ProjectedLstm
 
@@ -55,5 +56,6 @@ def _product(weight: Tensor, precision: Precision) -> Product:
         return multiply
     if precision == "bfloat16":
         rounded = weight.bfloat16().float()
-        return lambda rows: rows.bfloat16().float() @ rounded.t()
+        # A number that is rounded to the other side in another batch would show: 0.01 in the vectors.
+        return lambda rows: in_blocks(lambda block: block.bfloat16().float() @ rounded.t(), rows)
     return lambda rows: rows @ weight.t()
