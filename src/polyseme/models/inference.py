@@ -61,7 +61,7 @@ class InferenceTokenEncoder(TokenEncoder):
         encoder = self.encoder
         # The packed copies are float32 whatever the weights are, so only the device and the precision count.
         if choose_backend(self.precision, device=ids.device) == "torch":
-            # Vectors of words are not bounded, as the layers above them are; else they differ by 1.7e-5 between batches.
+            # Vectors of words are not bounded as the layers above are; else they differ by 1.7e-5 between batches.
             return in_blocks(encoder, ids) if ids.device.type == "cpu" else encoder(ids)
         tables = self._packed()
         characters = ids if encoder.words is None else ids[:, 1:]
