@@ -26,7 +26,7 @@ FIXED_BYTES = 128 << 20
 MULTIPLE = 32
 """And this many times its own size: JSON becomes Python objects of about 25 times the size."""
 CPU_SECONDS = 20
-WALL_SECONDS = 240.0
+WALL_SECONDS = 900.0
 """Far more than the processor time, since the machine may have other work."""
 _HARD_LIMIT = 3 << 30
 """Bytes of address space beyond those of the server, so that a failure does not take the whole machine."""
@@ -75,8 +75,10 @@ def _outcome(said: bytes, status: int, *, ended: bool) -> Outcome:
     """What a child's lines and the way it ended mean."""
     lines = said.decode("utf-8", "replace").splitlines()
     size = int(lines[0]) if lines and lines[0].isdigit() else 0
-    if not ended or status == -signal.SIGXCPU:
+    if status == -signal.SIGXCPU:
         return Outcome("hang", f"more than {CPU_SECONDS} s of processor time", size=size)
+    if not ended:
+        return Outcome("hang", f"not at its end after {WALL_SECONDS:.0f} s", size=size)
     if status or len(lines) < 2:
         return Outcome("crash", f"ended with {status}", size=size)
     verdict, message, taken = json.loads(lines[1])
