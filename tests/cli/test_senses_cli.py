@@ -171,7 +171,7 @@ class TestEvaluate:
         assert sum(row.endswith(",true") for row in rows) == 4
         refused(
             run("senses", "evaluate", "--train", tagged, "--test", tagged, "-m", TWO, "-k", 0),
-            "Input should be greater than or equal to 1",
+            "should be at least 1",
         )
 
     def test_refusals(self, run: Command, tagged: Path, tmp_path: Path) -> None:

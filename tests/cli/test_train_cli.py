@@ -131,7 +131,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(run: Command, text: Path, tmp_
     refused(run("train", text, "-o", ".", *MINI), ".: exists already; give the name of a new folder")
     refused(run("train", text, "-o", "/", *MINI), "/: exists already; give the name of a new folder")
     refused(run("train", "-o", ".", "--resume"), ".: exists already; give the name of a new folder, or with --resume")
-    refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: should be greater")
+    refused(run("train", text, "-o", model, *MINI, "--filters", "0:32"), "setting filters: should be at least 1")
     refused(
         run("train", text, "-o", model, *MINI, "--layout", "rows", "--accumulate", 5000),
         "tokens cannot be divided into 5000 rows; use layout sentences",

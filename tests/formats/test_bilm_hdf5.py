@@ -297,7 +297,7 @@ class TestBadFiles:
 
     def test_settings_missing_or_absurd(self, copy: Path) -> None:
         edit(copy / "options.json", lstm__dim=-4)
-        with pytest.raises(FormatError, match=r"options.json: hidden_dim: .*greater than or equal to 1"):
+        with pytest.raises(FormatError, match=r"options.json: hidden_dim: should be at least 1"):
             polyseme.load(copy)
         edit(copy / "options.json", lstm__dim="wide")
         with pytest.raises(FormatError, match=r"options.json: hidden_dim: "):

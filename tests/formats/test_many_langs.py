@@ -241,7 +241,7 @@ def test_the_public_default_reads_a_model_of_its_shapes(tmp_path: Path, monkeypa
         (
             '"char_dim": 5',
             '"char_dim": 0',
-            r"cnn_tiny\.json: character_dim: should be greater than or equal to 1",
+            r"cnn_tiny\.json: character_dim: should be at least 1",
         ),
         (
             '"projection_dim": 8',

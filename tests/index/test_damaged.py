@@ -99,7 +99,7 @@ def test_an_index_of_the_first_version_is_read_and_added_to(index: Path, embedde
         (lambda m: m.update(format="other"), "format: should be 'polyseme-index', got 'other'"),
         (lambda m: m.update(version=2), "version: should be 1, got 2"),
         (lambda m: m.update(dim="12"), "dim: should be a whole number, got '12'"),
-        (lambda m: m.update(dim=0), "dim: should be greater than or equal to 1, got 0"),
+        (lambda m: m.update(dim=0), "dim: should be at least 1, got 0"),
         (lambda m: m.update(dim=13), "not 11 vectors of 13 numbers as faiss stores them (the width is 12, expected 13"),
         (
             lambda m: m.update(precision="float64"),

@@ -138,7 +138,7 @@ def test_a_model_that_cannot_be_opened(run: Command, tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         refused(run("serve", "english-small", "--port", port), f"127.0.0.1:{port}: cannot be listened to (Address")
     refused(run("serve", "english-small", "--host", "0.0.0.0"), "others could reach the server without a token")
-    refused(run("serve", "english-small", "--queue", 0), "limits.queue: should be greater than or equal to 1, got 0")
+    refused(run("serve", "english-small", "--queue", 0), "limits.queue: should be at least 1, got 0")
 
 
 def test_clients_that_stand_still(model: Path) -> None:

@@ -177,7 +177,7 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
             r"^a corpus of \d+ tokens cannot be divided into 5000 rows; use layout",
         ),
         ({"softmax": "sampled", "samples": 2048}, r"^samples is 2,048 but the vocabulary has 13 words"),
-        ({"layers": 65}, r"^setting layers: should be less than or equal to 64, got 65"),
+        ({"layers": 65}, r"^setting layers: should be at most 64, got 65"),
     ],
     ids=["rows", "samples", "layers"],
 )

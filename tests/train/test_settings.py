@@ -34,7 +34,7 @@ def test_presets_and_what_is_given() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"hiden_dim": 4}, r"^unknown setting 'hiden_dim'; there are epochs, time_budget"),
+        ({"hiden_dim": 4}, r"^unknown setting 'hiden_dim'; did you mean hidden_dim\? there are epochs, time_budget"),
         ({"filters": "wide"}, r"^setting filters: 'wide' is not a list of filters; write width:count"),
         (
             {"softmax": "adaptive", "cutoffs": ""},
@@ -47,17 +47,17 @@ def test_presets_and_what_is_given() -> None:
         ({"cutoffs": "20,10"}, r"^cutoffs \(20, 10\) must be positive and rise"),
         ({"filters": "60:4"}, r"^a filter of width 60 does not fit into max_characters 50"),
         ({"dropout": 1.0}, r"^setting dropout: should be less than 1, got 1.0"),
-        ({"decay_share": 0}, r"^setting decay_share: should be greater than 0, got 0"),
+        ({"decay_share": 0}, r"^setting decay_share: should be more than 0, got 0"),
         # The bounds of a model's configuration.
-        ({"filters": "0:32"}, r"^setting filters: should be greater than or equal to 1, got 0"),
-        ({"filters": "1:2000000"}, r"^setting filters: should be less than or equal to 1048576, got 2000000"),
-        ({"layers": 65}, r"^setting layers: should be less than or equal to 64, got 65"),
-        ({"highway_layers": 65}, r"^setting highway_layers: should be less than or equal to 64, got 65"),
-        ({"encoder": "gated-cnn", "width": 65}, r"^setting width: should be less than or equal to 64, got 65"),
-        ({"character_dim": 1 << 21}, r"^setting character_dim: should be less than or equal to 1048576"),
-        ({"projection_dim": 1 << 21}, r"^setting projection_dim: should be less than or equal to 1048576"),
-        ({"hidden_dim": 1 << 21}, r"^setting hidden_dim: should be less than or equal to 1048576"),
-        ({"cutoffs": "10,2000000"}, r"^setting cutoffs: should be less than or equal to 1048576, got 2000000"),
+        ({"filters": "0:32"}, r"^setting filters: should be at least 1, got 0"),
+        ({"filters": "1:2000000"}, r"^setting filters: should be at most 1048576, got 2000000"),
+        ({"layers": 65}, r"^setting layers: should be at most 64, got 65"),
+        ({"highway_layers": 65}, r"^setting highway_layers: should be at most 64, got 65"),
+        ({"encoder": "gated-cnn", "width": 65}, r"^setting width: should be at most 64, got 65"),
+        ({"character_dim": 1 << 21}, r"^setting character_dim: should be at most 1048576"),
+        ({"projection_dim": 1 << 21}, r"^setting projection_dim: should be at most 1048576"),
+        ({"hidden_dim": 1 << 21}, r"^setting hidden_dim: should be at most 1048576"),
+        ({"cutoffs": "10,2000000"}, r"^setting cutoffs: should be at most 1048576, got 2000000"),
     ],
 )
 def test_what_is_not_possible_is_named(given: dict[str, object], message: str) -> None:

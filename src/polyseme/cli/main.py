@@ -32,6 +32,7 @@ from polyseme.cli import (
 )
 from polyseme.cli.settings_options import ServeSettingsCommand, SettingsCommand
 from polyseme.errors import PolysemeError
+from polyseme.files.plain_words import in_plain_words
 
 # Typer contains a copy of click, and does not export its base class for wrong usage; this is how to get at it.
 _UsageError: Any = typer.BadParameter.__base__
@@ -66,6 +67,13 @@ app.command("explore")(explore.explore)
 app.command("demo")(demo.demo)
 
 
+_MISSING = {
+    "model": "; give a bundled model (polyseme info lists them) or the path of another",
+    "output": "; name what to write, such as -o NAME",
+}
+"""What can be given where nothing was, by the name of the parameter."""
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"polyseme {polyseme.__version__}")
@@ -90,7 +98,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except _UsageError as error:
-        message = error.format_message().rstrip(".?").replace("Value error, ", "")
+        message = in_plain_words(error.format_message()).rstrip(".?").replace(". Did you mean", "; did you mean")
         if not message:  # no command was given, and the help was printed
             sys.exit(2)
         command = error.ctx.command_path if error.ctx else "polyseme"
@@ -98,7 +106,7 @@ def main() -> None:
     except typer.Abort:
         sys.exit(130)
     except PolysemeError as error:
-        _leave(str(error))
+        _leave(f"{error}{_hint_of_csv()}")
     except OSError as error:  # a path that the system refuses: a name too long, a folder without permission
         _leave(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
@@ -109,15 +117,24 @@ def _got(error: Any) -> str:
     """The value of the option that an error is about, if the message does not contain it."""
     options = getattr(getattr(error, "param", None), "opts", ())
     for one, after in pairwise(sys.argv):
-        if one in options and after not in error.format_message():
+        if one.startswith("-") and one in options and after not in error.format_message():
             return f"; got {after!r}"
     return ""
 
 
 def _hint(error: Any) -> str:
     """What can be given where nothing was."""
-    missing = type(error).__name__ == "MissingParameter" and getattr(error.param, "name", None) == "model"
-    return "; give a bundled model (polyseme info lists them) or the path of another" if missing else ""
+    if type(error).__name__ != "MissingParameter":
+        return ""
+    return _MISSING.get(getattr(error.param, "name", None) or "", "")
+
+
+def _hint_of_csv() -> str:
+    """For somebody who named a file after --csv, which takes none."""
+    for one, after in pairwise(sys.argv):
+        if one == "--csv" and after.endswith((".csv", ".tsv")):
+            return f"; --csv takes no file, it prints: write ... --csv > {after}"
+    return ""
 
 
 def _leave(message: str) -> NoReturn:

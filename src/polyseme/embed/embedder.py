@@ -80,7 +80,7 @@ class Embedder(VectorSource):
 
     def __repr__(self) -> str:
         details = f"layers={self.layers}, dim={self.dim}, precision={self.precision}, stateful={self.stateful}"
-        return f"Embedder({self.model.config.source}, {details})"
+        return f"Embedder({self.name}, {details})"
 
     def fingerprint(self) -> str:
         """A short checksum of the network; two precisions of one network have the same."""

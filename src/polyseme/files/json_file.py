@@ -8,24 +8,13 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from polyseme.errors import FormatError
+from polyseme.files.plain_words import in_plain_words
 from polyseme.files.whole import JSON, reason
 
 Record = TypeVar("Record", bound=BaseModel)
 
 LARGEST = 1 << 28
 """Bytes. Larger files are refused before they are read."""
-
-_PLAIN = {
-    "a valid dictionary": "an object",
-    "a valid list": "a list",
-    "a valid tuple": "a list",
-    "a valid string": "text",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid boolean": "true or false",
-    "a finite number": "a number, not infinite",
-}
-"""What pydantic calls things, and what people do."""
 
 
 def read_json(path: Path, *, advice: str, largest: int = LARGEST) -> JSON:
@@ -90,8 +79,5 @@ def problems(error: ValidationError) -> Iterator[tuple[str, str]]:
             case "value_error":
                 yield place, f"{str(fault['msg']).removeprefix('Value error, ')}"
             case _:
-                wanted = str(fault["msg"]).partition(", unable")[0]
-                for theirs, ours in _PLAIN.items():
-                    wanted = wanted.replace(theirs, ours)
-                wanted = wanted[:1].lower() + wanted[1:]
-                yield place, f"{wanted.removeprefix('input ')}, got {shown}"
+                wanted = in_plain_words(str(fault["msg"]))
+                yield place, f"{wanted[:1].lower() + wanted[1:]}, got {shown}"

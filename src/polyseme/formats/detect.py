@@ -4,6 +4,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
@@ -116,7 +117,11 @@ def _look(path: Path) -> tuple[Files, Roles, tuple[str, ...]]:
         if _is_bundled(path):
             return Files.folder(BUNDLED / path.name), {}, ()
         known = ", ".join(bundled_names()) or "none"
-        raise InputError(f"{path}: no such file or folder, and no model of that name is bundled (there are: {known})")
+        meant = get_close_matches(path.name, bundled_names(), n=1)
+        hint = f"; did you mean {meant[0]}?" if meant and path.name == str(path) else ""
+        raise InputError(
+            f"{path}: no such file or folder, and no model of that name is bundled (there are: {known}){hint}"
+        )
     return _look_at_file(path)
 
 

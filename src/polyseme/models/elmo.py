@@ -97,6 +97,12 @@ class Elmo(nn.Module):
             ids: (B, T, W) as `ids` gives them; more dimensions in front are kept.
             word_ids: (B, T) positions in ``cached_words``, 0 at padding.
         """
+        given: object = ids
+        if not isinstance(given, Tensor):
+            raise InputError(
+                f"got a {type(given).__name__} where ids are expected; give elmo(batch_to_ids(sentences)), or "
+                "elmo(elmo.ids(sentences)) for a model of any kind; a sentence is a list of tokens"
+            )
         front = ids.shape[:-2]
         rows = math.prod(front)  # -1 would not do if there are no tokens
         layers, mask = self.encoder(

@@ -5,6 +5,7 @@ The command line, its help and the checks of values all come from these fields. 
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -107,5 +108,7 @@ def check_settings(kind: type[Kind], values: Mapping[str, object]) -> Kind:
         place, problem = next(problems(error))
         name = place.partition(".")[0]
         if name and name not in kind.model_fields:
-            raise InputError(f"unknown setting {name!r}; there are {', '.join(kind.model_fields)}") from None
+            meant = get_close_matches(name, kind.model_fields, n=1)
+            hint = f"did you mean {meant[0]}? " if meant else ""
+            raise InputError(f"unknown setting {name!r}; {hint}there are {', '.join(kind.model_fields)}") from None
         raise InputError(f"setting {name}: {problem}" if name else problem) from None

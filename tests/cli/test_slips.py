@@ -1,0 +1,29 @@
+"""Slips of a beginner on the command line, each met with what to write instead."""
+
+from pathlib import Path
+
+import pytest
+from conftest import Command, refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("embed a.txt -m englsh-small -o o.h5", "english-small); did you mean english-small?"),
+        ("embed a.txt -m english-small", "Missing option '--output' / '-o'; name what to write, such as -o NAME; see"),
+        ("emebd a.txt", "No such command 'emebd'; did you mean 'embed'; see"),
+        ("serve english-small --port 99999", "'--port': should be at most 65535; got '99999'; see"),
+        ("task train nre -o x", "'nre' is not one of 'classify', 'tag', 'ner', "),
+        ("change a a.txt a.txt -m english-small --csv b.csv", "it prints: write ... --csv > b.csv"),
+        ("train a.txt -o m --epochs 0", "setting epochs: should be at least 1, got 0"),
+    ],
+)
+def test_what_to_write_instead(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("A bank .\n")
+    done = run(*arguments.split())
+    refused(done, message)
+    assert "Input should" not in done.err
+    assert "got 'train'" not in done.err
