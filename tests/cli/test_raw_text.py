@@ -1,16 +1,23 @@
 """Raw text without --tokenize gives the same as with the right one, in every command."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet
 import pytest
+import typer
 from conftest import Command
 from tiny import tiny_model
 
+from polyseme.cli.main import app
 from polyseme.formats import native
+from polyseme.index.occurrence_index import OccurrenceIndex
+from polyseme.serve.parts import open_parts
+from polyseme.serve.settings import Settings
 from polyseme.text.choices import Tokenizer
 
 ENGLISH = (
@@ -55,6 +62,8 @@ def results(
         "change": told("change", word, old, new, "-m", model, *options),
         "compare": told("compare", word, query, query, "-m", model, *options),
         "words": told("words", old, "--least", 2, *options),
+        "explored": _explored(run, folder, model, old, options),
+        "served": _served(model, old, options),
         "task": _task(run, folder, model, (old, new), options),
     }
     assert run("train", old, "-o", folder / "trained", *MINI, *options).code == 0
@@ -73,7 +82,46 @@ def _task(run: Command, folder: Path, model: Path, texts: tuple[Path, Path], opt
         *("--epochs", 1, "--hidden-dim", 4, *options),
     )
     assert made.code == 0, made.err
-    return run("task", "predict", folder / "task", lines[0]).out
+    measured = run("task", "evaluate", folder / "task", table, *options)
+    assert measured.code == 0, measured.err
+    return run("task", "predict", folder / "task", lines[0], *options).out + measured.out
+
+
+def _explored(run: Command, folder: Path, model: Path, text: Path, options: tuple[str, ...]) -> dict[str, int]:
+    """How often each word is behind a map."""
+    done = run(
+        *("explore", text, "-m", model, "-o", folder / "explored", "--html", folder / "map.html", "--points", 40),
+        *options,
+    )
+    assert done.code == 0, done.err
+    return dict(OccurrenceIndex(folder / "explored").counts)
+
+
+def _served(model: Path, text: Path, options: tuple[str, ...]) -> list[list[str]]:
+    """The tokens that a server takes from raw text."""
+    asked = {"tokenize": options[1]} if options else {}
+    settings = Settings.model_validate({"model": str(model), **asked})
+    return [list(one) for one in open_parts(settings).segmentation.sentences(text.read_text(encoding="utf-8"))]
+
+
+def test_no_command_is_forgotten() -> None:
+    """Every command that takes --tokenize is one of those below, or reads its text by the same function."""
+
+    def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        for part, inner in getattr(command, "commands", {}).items():
+            yield from commands(inner, f"{name} {part}".strip())
+        if not hasattr(command, "commands"):
+            yield name, command
+
+    found = {
+        name
+        for name, command in commands(typer.main.get_command(app), "")
+        if any(option.endswith("tokenize") for one in command.get_params(typer.Context(command)) for option in one.opts)
+    }
+    tried = {"embed", "train", "evaluate", "score", "substitutes", "index", "compare", "change", "words", "serve"}
+    tried |= {"explore", "task train", "task evaluate", "task predict"}
+    # `task compare` trains by what `task train` does; `cove train` has a tokeniser for each side.
+    assert found == tried | {"task compare", "cove train"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from conftest import Command, refused
     [
         ("embed a.txt -m englsh-small -o o.h5", "english-small); did you mean english-small?"),
         ("embed a.txt -m english-small", "Missing option '--output' / '-o'; name what to write, such as -o NAME; see"),
+        ("embed a.txt -m english-small -o -", "vectors are not written to standard output; name a .npz, .h5 or"),
         ("emebd a.txt", "No such command 'emebd'; did you mean 'embed'; see"),
         ("serve english-small --port 99999", "'--port': should be at most 65535; got '99999'; see"),
         ("task train nre -o x", "'nre' is not one of 'classify', 'tag', 'ner', "),

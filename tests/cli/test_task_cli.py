@@ -91,7 +91,7 @@ def test_a_label_that_was_not_learnt_is_named_and_wrong(run: Command, data: Path
     _write(data / "odd.conll", [Tagged(("bank", "7"), ("MONEY", "NUM"))])
     found = run("task", "evaluate", data / "model", data / "odd.conll")
     assert found.code == 0
-    assert "1 labels that the model does not have (MONEY) count as wrong" in found.err
+    assert "counted as wrong, since the model does not have them: 1 label (MONEY)" in found.err
     assert "right: bank/MONEY" in found.out
 
 

@@ -114,7 +114,7 @@ def test_an_index_of_the_first_version_is_read_and_added_to(index: Path, embedde
         (lambda m: m["shards"][0].update(name="shard-00000/../../x"), "shards.0.name: "),
         (lambda m: m["shards"][0].update(occurrences=12), "not 12 vectors of 12 numbers as faiss stores them"),
         (lambda m: m["shards"][0].update(sentences=2), "occurrences.npy: names a sentence or a word that is not there"),
-        (lambda m: m["shards"][0].update(sentences=-2), "shards.0.sentences: should be greater"),
+        (lambda m: m["shards"][0].update(sentences=-2), "shards.0.sentences: should be at least"),
         (lambda m: m["shards"][0]["files"].pop("words.json"), "shards.0.files: 'words.json' is missing"),
         (lambda m: m["shards"][0]["files"].update({"../x": [1, 2]}), "shards.0.files: '../x' is not a file of a shard"),
         (lambda m: m["shards"][0]["files"].update({"sums.npy": [608]}), "shards.0.files.sums.npy"),

@@ -9,6 +9,7 @@ import typer
 from polyseme.cli.arguments import ModelArgument, OptionsFile, SoftmaxFile, VectorsFile, VocabularyFile, model_path
 from polyseme.errors import InputError
 from polyseme.formats.choices import WORD2VEC, Storage, Target
+from polyseme.progress.figures import counted
 
 if TYPE_CHECKING:
     from polyseme.models.model import Model
@@ -121,4 +122,4 @@ def _convert_vectors(path: Path, output: Path, to: Target, models_only: Mapping[
         vectors.save_word2vec(output, binary=to == "word2vec")
     else:
         vectors.save(output)
-    typer.echo(f"{output}: written, {len(vectors):,} words of {vectors.dim} numbers", err=True)
+    typer.echo(f"{output}: written, {counted(len(vectors), 'word')} of {counted(vectors.dim, 'number')}", err=True)

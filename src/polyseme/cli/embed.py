@@ -37,6 +37,7 @@ from polyseme.cli.scale_options import (
 )
 from polyseme.cli.tables import print_json
 from polyseme.embed.choices import Keys, NumberType, Pool
+from polyseme.errors import InputError
 from polyseme.scale.settings import ScaleSettings
 
 
@@ -110,6 +111,8 @@ def embed(
     from polyseme.files.location import is_address
 
     spread = scale_settings(engine, address, actors, threads, part_bytes)
+    if str(output) == "-":
+        raise InputError("vectors are not written to standard output; name a .npz, .h5 or .parquet file with -o")
     if not is_address(output):
         check_outside(Path(output), text)
     corpus = open_corpus(text, reader, tokenize, dictionary) if spread is None else None

@@ -26,6 +26,7 @@ from polyseme.cli.arguments import (
 from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Table, form_of, print_results
 from polyseme.progress import TokenCounter
+from polyseme.progress.figures import counted
 
 if TYPE_CHECKING:
     from polyseme.files.whole import JSON
@@ -75,7 +76,7 @@ def evaluate(
     facts: dict[str, JSON] = {"model": model, "tokens": result.tokens, "unknown_share": result.unknown_share}
     print_results(form, "evaluate", {**facts, "softmax_words": words}, Table(COLUMNS, _rows(result.to_dict())))
     if form == "text":
-        typer.echo(f"{result.tokens:,} tokens, {result.unknown_share:.2%} unknown to the vocabulary")
+        typer.echo(f"{counted(result.tokens, 'token')}, {result.unknown_share:.2%} unknown to the vocabulary")
 
 
 def _counted(corpus: "Corpus", watcher: "Watcher") -> Iterator[list[str]]:

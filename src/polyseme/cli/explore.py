@@ -22,6 +22,7 @@ from polyseme.cli.arguments import (
 from polyseme.cli.progress import shown
 from polyseme.errors import InputError
 from polyseme.nn.choices import Precision
+from polyseme.progress.figures import counted
 from polyseme.text.choices import Reader, TokenizerChoice
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _write(html: Path, parts: "Parts", points: int, words: list[str]) -> None:
     from polyseme.serve.html_export import write_html
 
     count = write_html(html, parts, points=points, words=words)
-    typer.echo(f"{html}: {count:,} points, {html.stat().st_size / (1 << 20):.1f} MiB", err=True)
+    typer.echo(f"{html}: {counted(count, 'point')}, {html.stat().st_size / (1 << 20):.1f} MiB", err=True)
 
 
 def _serve(parts: "Parts", folder: Path, port: int, *, browser: bool) -> None:

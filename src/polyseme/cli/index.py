@@ -35,6 +35,7 @@ from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Row, Table, form_of, print_json, print_results
 from polyseme.errors import InputError
 from polyseme.index.choices import Compression, Words
+from polyseme.progress.figures import counted
 
 if TYPE_CHECKING:
     from polyseme.index.occurrence import Occurrence
@@ -143,7 +144,10 @@ def index(
         size = {"occurrences": occurrences, "words": words}
         print_json("index", {"model": model or embedder.name, "output": built.name, **size, "seconds": seconds})
     else:
-        typer.echo(f"{built.name}: {occurrences:,} occurrences of {words:,} words, {seconds:,.1f} s", err=True)
+        typer.echo(
+            f"{built.name}: {counted(occurrences, 'occurrence')} of {counted(words, 'word')}, {seconds:,.1f} s",
+            err=True,
+        )
 
 
 MarkedSentence = Annotated[

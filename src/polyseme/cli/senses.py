@@ -22,6 +22,7 @@ from polyseme.cli.index import IndexOption, QueryModel, WhitenFlag
 from polyseme.cli.progress import shown
 from polyseme.cli.tables import Column, Form, Table, form_of, print_results
 from polyseme.errors import InputError
+from polyseme.progress.figures import counted
 
 if TYPE_CHECKING:
     from polyseme.files.whole import JSON
@@ -144,7 +145,7 @@ def _print_senses(found: "Senses") -> None:
 
     count = len(found.senses)
     told = "" if found.silhouette is None else f", silhouette {found.silhouette:.3f} ({found.by_chance:.3f} by chance)"
-    typer.echo(f"{found.word}: {count} sense{'s' * (count > 1)} in {len(found.occurrences):,} occurrences{told}")
+    typer.echo(f"{found.word}: {counted(count, 'sense')} in {counted(len(found.occurrences), 'occurrence')}{told}")
     for number, sense in enumerate(found.senses, 1):
         typer.echo(f"\n{number}. {sense.share:.0%} ({sense.occurrences:,}): {', '.join(sense.labels)}")
         for one in sense.examples:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polyseme.files.whole import JSON
 from polyseme.progress import Watcher
+from polyseme.progress.figures import counted
 from polyseme.tasks.data_files import ReadingChoices, read_all
 from polyseme.tasks.examples import Example
 from polyseme.tasks.metrics.score import Score
@@ -75,7 +76,8 @@ def evaluate(task: Task, data: Path, reading: ReadingChoices, *, errors: int, wa
     unknown = sorted({label for one in examples for label in kind.unknown_labels(one, task.blueprint.tables)})
     if unknown:
         watcher.note(
-            f"{data}: {len(unknown)} labels that the model does not have ({', '.join(unknown[:5])}) count as wrong"
+            f"{data}: counted as wrong, since the model does not have them: {counted(len(unknown), 'label')} "
+            f"({', '.join(unknown[:5])})"
         )
     confusion: Counter[tuple[str, str]] = Counter()
     for example, answer in zip(examples, answers, strict=True):

@@ -9,6 +9,7 @@ from polyseme.errors import InputError
 from polyseme.files.checksum import digest
 from polyseme.files.whole import JSON, write_json
 from polyseme.progress import Figure, Watcher
+from polyseme.progress.figures import counted
 from polyseme.tasks.batches import BatchMaker
 from polyseme.tasks.blueprint import Blueprint
 from polyseme.tasks.examples import Tokens
@@ -173,7 +174,8 @@ class TaskPlan(Plan[TaskSettings], Generic[Ex]):
         if unknown:
             some = ", ".join(sorted(unknown)[:5])
             watcher.note(
-                f"{len(unknown)} labels of the held-out data are not in the training data ({some}); they count as wrong"
+                f"counted as wrong, since the training data does not have them: {counted(len(unknown), 'label')} of "
+                f"the held-out data ({some})"
             )
 
 

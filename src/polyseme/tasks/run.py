@@ -13,6 +13,7 @@ from polyseme.files.whole import JSON
 from polyseme.files.work_folder import RUN, work_path
 from polyseme.models.model import ModelPath
 from polyseme.progress import Watcher
+from polyseme.progress.figures import counted
 from polyseme.tasks.kind import Kind
 from polyseme.tasks.language import bundled_for
 from polyseme.tasks.model import Ex
@@ -104,7 +105,9 @@ def split_data(
     if heldout is not None:
         return TaskData(training, heldout, dict(names))
     if len(training) < 2:
-        raise InputError(f"{len(training)} examples cannot be divided into training and held-out data; give --dev")
+        raise InputError(
+            f"{counted(len(training), 'example')} cannot be divided into training and held-out data; give --dev"
+        )
     order = np.random.default_rng([seed, 3]).permutation(len(training)).tolist()
     count = max(1, int(_HELD_OUT * len(training)))
     kept = sorted(order[count:])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.files.text_file import read_text
+from polyseme.progress.figures import counted
 
 # A line of jieba's user dictionaries: a word, optionally its frequency, optionally its part of speech.
 _LINE = re.compile(r"(\S+)(?:\s+[0-9]+)?(?:\s+[a-z]{1,4})?")
@@ -73,7 +74,7 @@ class Dictionary:
 
     def __str__(self) -> str:
         digest = hashlib.blake2b("\n".join(self.words).encode(), digest_size=4).hexdigest()
-        return f"{len(self.words):,} words ({digest})"
+        return f"{counted(len(self.words), 'word')} ({digest})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dictionary) and self._words == other._words

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from polyseme.files.checksum import digest
+from polyseme.progress.figures import counted
 from polyseme.text.batching import checked
 from polyseme.text.choices import Layout
 from polyseme.text.corpus import Corpus
@@ -29,7 +30,7 @@ class HeldSentences(Corpus):
         self._choice, self._dictionary, self._segmentation = "auto", None, None
 
     def __str__(self) -> str:
-        return f"{len(self._held):,} sentences in memory"
+        return f"{counted(len(self._held), 'sentence')} in memory"
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield every sentence."""
