@@ -240,6 +240,17 @@ def test_a_checkpoint_of_another_network_is_refused(text: Path, tmp_path: Path) 
         train([text], tmp_path / "one", resume=True)
 
 
+def test_a_checkpoint_whose_weights_are_no_numbers_is_refused(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="power cut"):
+        train([text], tmp_path / "model", watcher=_Stop(2), **_settings())
+    path = tmp_path / "model.training" / checkpoint.FILE
+    state = torch.load(path)
+    next(iter(state["network"].values())).view(-1)[0] = float("nan")
+    torch.save(state, path)
+    with pytest.raises(FormatError, match=r"checkpoint.pt: does not .*, or is damaged \(weights that hold NaN"):
+        train([text], tmp_path / "model", resume=True)
+
+
 def test_a_second_process_on_the_same_output_is_refused_and_named(text: Path, tmp_path: Path) -> None:
     run = _Run(text, tmp_path / "model")
     run.until(2)

@@ -80,8 +80,11 @@ class Updater(Generic[Batch]):
 
     def check(self) -> None:
         """Refuse to save or to measure weights that are not finite."""
-        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.job.network.parameters()):
+        if not self._is_finite():
             raise NotFinite("weights became infinite")
+
+    def _is_finite(self) -> bool:
+        return all(bool(torch.isfinite(parameter).all()) for parameter in self.job.network.parameters())
 
     def state(self) -> State:
         """Everything that is needed to continue."""
@@ -96,10 +99,12 @@ class Updater(Generic[Batch]):
         """Continue from what `state` gave.
 
         Raises:
-            FormatError: It is the state of another network.
+            FormatError: It is the state of another network, or damaged.
         """
         try:
             self.job.network.load_state_dict(state["network"])
+            if not self._is_finite():
+                raise ValueError("weights that hold NaN or infinity, which are never stored")
             self.optimizer.restore(state["optimizer"])
             self.average.restore(state["average"])
             self.job.restore(state["job"], self.world)
