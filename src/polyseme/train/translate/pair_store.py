@@ -139,6 +139,8 @@ def _parts(training: Pairs, heldout: Pairs) -> tuple[tuple[str, Pairs], tuple[st
 
 def _is_sound(pairs: Pairs, rows: int, words: int) -> bool:
     """Whether sentences follow each other to the end, none is empty, and every word is known."""
+    if not all(getattr(pairs, name).dtype.kind == "i" and getattr(pairs, name).ndim == 1 for name in _ARRAYS):
+        return False
     sides = ((pairs.source, pairs.source_starts, -1, rows), (pairs.target, pairs.target_starts, 0, words))
     return len(pairs.source_starts) == len(pairs.target_starts) > 1 and all(
         starts[0] == 0
