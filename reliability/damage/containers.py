@@ -163,6 +163,7 @@ def damage_table(data: bytes, draw: random.Random) -> bytes:
         numbers.append(number)
     # Either the list of blocks, or everything before the blocks that the footer names.
     start, size = (numbers[2], numbers[3]) if draw.random() < 0.5 else (0, max(0, numbers[0] - 5))
+    size = min(size, len(data))  # the index itself may be damaged
     block = damage_bytes(data[start : start + size], draw)[:size].ljust(size, b"\0") + b"\0"
     checksum = masked(crc32c(block)).to_bytes(4, "little")
     return data[:start] + block + checksum + data[start + size + 5 :]
