@@ -77,7 +77,7 @@ def test_an_interrupted_embedding_goes_on_with_the_same_words_alone(
 ) -> None:
     arguments = ("embed", novel, "-m", model, "-o", tmp_path / "out.npz", *zh)
     with monkeypatch.context() as patch:
-        patch.setattr("polyseme.embed.writers.writer.VectorWriter._join", lambda _: 1 / 0)
+        patch.setattr("polyseme.embed.writers.writer.VectorWriter._finish", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run(*arguments)
     (tmp_path / "names.txt").write_text("玄德\n", encoding="utf-8")
