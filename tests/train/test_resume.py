@@ -251,6 +251,18 @@ def test_a_checkpoint_whose_weights_are_no_numbers_is_refused(text: Path, tmp_pa
         train([text], tmp_path / "model", resume=True)
 
 
+@pytest.mark.parametrize("carried", [7, {0: 7}, {0: [(torch.tensor([float("nan")]), 7)]}])
+def test_a_checkpoint_whose_rows_carry_no_state_is_refused(text: Path, tmp_path: Path, carried: object) -> None:
+    with pytest.raises(RuntimeError, match="power cut"):
+        train([text], tmp_path / "model", watcher=_Stop(2), **_settings(layout="rows"))
+    path = tmp_path / "model.training" / checkpoint.FILE
+    state = torch.load(path)
+    assert state["job"]["carried"]
+    torch.save(state | {"job": {"carried": carried}}, path)
+    with pytest.raises(FormatError, match=r"checkpoint.pt: does not .*, or is damaged \(the carried state is no"):
+        train([text], tmp_path / "model", resume=True)
+
+
 def test_a_second_process_on_the_same_output_is_refused_and_named(text: Path, tmp_path: Path) -> None:
     run = _Run(text, tmp_path / "model")
     run.until(2)

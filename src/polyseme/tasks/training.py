@@ -183,7 +183,8 @@ def _resumed(asked: Asked, output: Path) -> tuple[Asked, TaskSettings]:
     if "train" not in own:
         raise InputError(f"{folder}: this run learnt from examples in memory; continue it from Python, with the same")
     files = check_record(own, DataFiles, where=str(folder), advice=advice)
-    assert isinstance(sources, list)
+    if not isinstance(sources, list):
+        raise FormatError(f"{folder}: vectors is no list of models; {advice}")
     vectors = [check_record(one, SourceRecord, where=str(folder), advice=advice).path for one in sources]
     try:
         settings = check_settings(TaskSettings, stored)

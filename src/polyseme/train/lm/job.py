@@ -25,7 +25,7 @@ from polyseme.train.lm.case_noise import CaseNoise
 from polyseme.train.lm.evaluate import evaluate_heldout
 from polyseme.train.lm.initial_model import set_trained
 from polyseme.train.lm.matrices import hidden_matrices
-from polyseme.train.lm.objective import Objective
+from polyseme.train.lm.objective import Objective, checked_carried
 from polyseme.train.lm.settings import LmSettings
 from polyseme.train.lm.text_store import TextStore, pieces
 
@@ -152,6 +152,4 @@ class LmJob(Job[BatchPlace]):
 
     def restore(self, state: State, world: World) -> None:
         """See `Job`; only the first process's rows keep what they have read."""
-        carried = moved(state["carried"], world.device) if world.first else {}
-        assert isinstance(carried, dict)
-        self._objective.carried = carried
+        self._objective.carried = checked_carried(moved(state["carried"], world.device)) if world.first else {}

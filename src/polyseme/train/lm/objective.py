@@ -117,3 +117,21 @@ class Objective:
 def _cut(state: LayerState) -> LayerState:
     """The state of a layer, detached from its graph."""
     return state.detach() if isinstance(state, Tensor) else tuple(part.detach() for part in state)
+
+
+def checked_carried(value: object) -> dict[int, list[LayerState]]:
+    """What `Objective.carried` was when it was stored.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if isinstance(value, dict) and all(isinstance(layers, list) and _is_state(layers) for layers in value.values()):
+        return value
+    raise ValueError("the carried state is no state of layers")
+
+
+def _is_state(value: object) -> bool:
+    """Whether a value is made of finite tensors alone."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_state, value))
+    return isinstance(value, Tensor) and value.is_floating_point() and bool(value.isfinite().all())
