@@ -127,7 +127,7 @@ def damage_npy(data: bytes, draw: random.Random) -> bytes:
     """An array of numpy with another header, or with odd numbers."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, tokenize.TokenError):
+    except (OSError, ValueError, EOFError, SyntaxError, MemoryError, OverflowError, tokenize.TokenError):
         return damage_bytes(data, draw)
     chance, made = draw.random(), io.BytesIO()
     if chance < 0.25:

@@ -117,9 +117,8 @@ def open_store(folder: Path) -> PairStore:
             )
     except Exception as error:  # numpy and zipfile raise almost anything on a damaged file
         raise FormatError(f"{folder / ARRAYS}: not as it was written ({reason(error)[:200]}); {advice}") from error
-    lengths = (len(heldout), len(record.heldout_sources), len(record.heldout_references))
     sound = all(_is_sound(one, len(table.words), len(vocabulary)) for one in (training, heldout))
-    if not sound or len(set(lengths)) > 1:
+    if not sound or not len(heldout) == len(record.heldout_sources) == len(record.heldout_references):
         raise FormatError(f"{folder}: the pairs are not as they were written; {advice}")
     return PairStore(
         training,
