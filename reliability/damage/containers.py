@@ -147,7 +147,7 @@ def damage_npy(data: bytes, draw: random.Random) -> bytes:
     elif chance < 0.9:
         array = array.astype(draw.choice(("<f8", "<i8", "<i4", "<f2", "|b1", "<c8", ">f4", "|S4")))
     else:
-        array = draw.choice((array.reshape(-1), array[:0], array[..., None], array.T, np.tile(array, 2)))
+        array = draw.choice((array.reshape(-1), array.reshape(-1)[:0], array[..., None], array.T, np.tile(array, 2)))
     np.save(made, array)
     return made.getvalue()
 

@@ -22,7 +22,7 @@ class Crf(nn.Module):
 
     Example:
         >>> crf = Crf(2)
-        >>> crf.decode(torch.tensor([[1.0, 0.0], [0.0, 9.0]]), Packing.of([2]))
+        >>> crf.decode(torch.tensor([[99.0, 0.0], [0.0, 99.0]]), Packing.of([2]))
         tensor([0, 1])
     """
 
