@@ -263,6 +263,16 @@ def test_a_checkpoint_whose_rows_carry_no_state_is_refused(text: Path, tmp_path:
         train([text], tmp_path / "model", resume=True)
 
 
+def test_a_folder_in_place_of_the_metrics_is_named(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="power cut"):
+        train([text], tmp_path / "model", watcher=_Stop(2), **_settings())
+    metrics = tmp_path / "model.training" / "metrics.jsonl"
+    metrics.unlink()
+    metrics.mkdir()
+    with pytest.raises(OutputError, match=r"metrics\.jsonl: could not be written \(Is a directory\); put that right"):
+        train([text], tmp_path / "model", resume=True)
+
+
 def test_a_second_process_on_the_same_output_is_refused_and_named(text: Path, tmp_path: Path) -> None:
     run = _Run(text, tmp_path / "model")
     run.until(2)

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from polyseme.files.whole import JSON, whole_file, write_text
+from polyseme.errors import OutputError
+from polyseme.files.whole import JSON, reason, whole_file, write_text
 from polyseme.train.engine.job import Curve
 
 METRICS = "metrics.jsonl"
@@ -51,8 +52,15 @@ class Log:
 
 
 def write_records(path: Path, records: Records) -> None:
-    """Write metrics.jsonl from the beginning."""
-    write_text(path, "".join(json.dumps(record) + "\n" for record in records))
+    """Write metrics.jsonl from the beginning.
+
+    Raises:
+        OutputError: The system refused.
+    """
+    try:
+        write_text(path, "".join(json.dumps(record) + "\n" for record in records))
+    except OSError as error:
+        raise OutputError(f"{path}: could not be written ({reason(error)}); put that right and use --resume") from error
 
 
 def write_summary(folder: Path, records: Records, curve: Curve) -> None:
