@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -152,10 +153,37 @@ def test_packed_pairs_are_refused(tmp_path: Path) -> None:
         np.savez(tmp_path / "pairs" / ARRAYS, **{**arrays, "heldout_source_starts": starts})
         with pytest.raises(FormatError, match="the pairs are not as they were written"):
             open_pairs(tmp_path / "pairs")
+    with zipfile.ZipFile(tmp_path / "pairs" / ARRAYS, "w") as archive:
+        for name in arrays:
+            archive.writestr(f"{name}.npy", b"no array")
+    with pytest.raises(FormatError, match=r"not as (it was|they were) written"):
+        open_pairs(tmp_path / "pairs")
     np.savez_compressed(tmp_path / "packed.npz", **{**arrays, "vectors": np.zeros((1, 1 << 20), np.float32)})
     shutil.copy(tmp_path / "packed.npz", tmp_path / "pairs" / ARRAYS)
     with pytest.raises(FormatError, match=r"not as it was written \(it would unpack to"):
         open_pairs(tmp_path / "pairs")
+
+
+def test_stored_pairs_with_half_of_a_letter(tmp_path: Path) -> None:
+    one = Pairs(*(np.array(values) for values in ([0], [0, 1], [0], [0, 1])))
+    record = PairRecord(
+        source_tokenize=None,
+        target_tokenize=None,
+        source_words=["\ud800"],
+        target_words=["<S>", "</S>", "<UNK>"],
+        heldout_sources=[["a"]],
+        heldout_references=["b"],
+    )
+    write_store(tmp_path / "pairs", one, one, np.zeros((1, 2), np.float32), record)
+    with pytest.raises(FormatError, match="a word that is no text"):
+        open_pairs(tmp_path / "pairs")
+
+
+def test_an_entry_of_a_zip_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), b"")
+    with pytest.raises(FormatError, match=r"model\.zip"):
+        open_model(tmp_path / "model.zip")
 
 
 def test_a_long_cell_of_mentions_is_read_once(tmp_path: Path) -> None:

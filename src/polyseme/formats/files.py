@@ -153,7 +153,8 @@ class ZipFiles(Files):
             if inner.is_absolute() or ".." in inner.parts or (inner.parts and inner.parts[0].endswith(":")):
                 raise FormatError(f"{path}: entry {entry.filename!r} points outside the archive; refused as unsafe")
             litter = inner.name.startswith("._") or "__MACOSX" in inner.parts  # files that macOS adds to zips
-            if not litter and not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
+            is_file = inner.name and not entry.filename.endswith("/") and not stat.S_ISLNK(entry.external_attr >> 16)
+            if is_file and not litter:
                 self._entries.setdefault(inner.name, entry)
                 self._places.setdefault(inner.name, []).append(entry.filename)
 

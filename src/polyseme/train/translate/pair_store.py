@@ -109,6 +109,10 @@ def open_store(folder: Path) -> PairStore:
     record = read_record(folder / RECORD, PairRecord, advice=advice)
     vocabulary = Vocabulary(record.target_words, where=str(folder / RECORD))
     try:
+        "".join([*record.source_words, *record.target_words]).encode()
+    except UnicodeEncodeError as error:  # half of a surrogate pair, as JSON can hold
+        raise FormatError(f"{folder / RECORD}: a word that is no text ({reason(error)}); {advice}") from error
+    try:
         check_plain_zip(folder / ARRAYS)
         with (folder / ARRAYS).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             table = WordVectors(record.source_words, arrays["vectors"])
@@ -138,7 +142,8 @@ def _parts(training: Pairs, heldout: Pairs) -> tuple[tuple[str, Pairs], tuple[st
 
 def _is_sound(pairs: Pairs, rows: int, words: int) -> bool:
     """Whether sentences follow each other to the end, none is empty, and every word is known."""
-    if not all(getattr(pairs, name).dtype.kind == "i" and getattr(pairs, name).ndim == 1 for name in _ARRAYS):
+    arrays = [getattr(pairs, name) for name in _ARRAYS]  # numpy gives bytes for what is no array
+    if not all(isinstance(one, np.ndarray) and one.dtype.kind == "i" and one.ndim == 1 for one in arrays):
         return False
     sides = ((pairs.source, pairs.source_starts, -1, rows), (pairs.target, pairs.target_starts, 0, words))
     return len(pairs.source_starts) == len(pairs.target_starts) > 1 and all(
