@@ -26,6 +26,8 @@ FIXED_BYTES = 128 << 20
 MULTIPLE = 32
 """And this many times its own size: JSON becomes Python objects of about 25 times the size."""
 CPU_SECONDS = 20
+"""What any file may take of the processor, and a second more for each `BYTES_A_SECOND`."""
+BYTES_A_SECOND = 2 << 20
 WALL_SECONDS = 900.0
 """Far more than the processor time, since the machine may have other work."""
 _HARD_LIMIT = 3 << 30
@@ -76,7 +78,7 @@ def _outcome(said: bytes, status: int, *, ended: bool) -> Outcome:
     lines = said.decode("utf-8", "replace").splitlines()
     size = int(lines[0]) if lines and lines[0].isdigit() else 0
     if status == -signal.SIGXCPU:
-        return Outcome("hang", f"more than {CPU_SECONDS} s of processor time", size=size)
+        return Outcome("hang", f"more than {_seconds(size)} s of processor time", size=size)
     if not ended:
         return Outcome("hang", f"not at its end after {WALL_SECONDS:.0f} s", size=size)
     if status or len(lines) < 2:
@@ -112,7 +114,7 @@ def _child(target: Target, good: Path, folder: Path, draw: random.Random, writin
         target.seal(folder, draw)
         size = sum(path.lstat().st_size for path in folder.rglob("*"))
         os.write(writing, f"{size}\n".encode())
-        before = _begin_measuring(limited=target.server != "sanitized")
+        before = _begin_measuring(_seconds(size), limited=target.server != "sanitized")
         verdict, said = _tried(target, folder)
         os.write(writing, json.dumps([verdict, said, _peak() - before]).encode() + b"\n")
         code = 0
@@ -136,9 +138,14 @@ def _tried(target: Target, folder: Path) -> tuple[Verdict, str]:
     return "accepted", ""
 
 
-def _begin_measuring(*, limited: bool) -> int:
+def _seconds(size: int) -> int:
+    """The processor time that files of so many bytes may take."""
+    return CPU_SECONDS + size // BYTES_A_SECOND
+
+
+def _begin_measuring(seconds: int, *, limited: bool) -> int:
     """Set the limits and begin the peak of memory anew; gives the memory now."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if limited:
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
