@@ -135,17 +135,22 @@ def test_stored_text_whose_ids_and_sentences_are_beyond_its_tables(tmp_path: Pat
         open_store(tmp_path, vocabulary, [5, 5])
 
 
-def test_packed_pairs_are_refused(tmp_path: Path) -> None:
+def _write_pair(folder: Path, word: str) -> None:
+    """Store one pair of sentences of one word each."""
     one = Pairs(*(np.array(values) for values in ([0], [0, 1], [0], [0, 1])))
     record = PairRecord(
         source_tokenize=None,
         target_tokenize=None,
-        source_words=["a"],
+        source_words=[word],
         target_words=["<S>", "</S>", "<UNK>"],
         heldout_sources=[["a"]],
         heldout_references=["b"],
     )
-    write_store(tmp_path / "pairs", one, one, np.zeros((1, 2), np.float32), record)
+    write_store(folder, one, one, np.zeros((1, 2), np.float32), record)
+
+
+def test_packed_pairs_are_refused(tmp_path: Path) -> None:
+    _write_pair(tmp_path / "pairs", "a")
     open_pairs(tmp_path / "pairs")
     with np.load(tmp_path / "pairs" / ARRAYS) as stored:
         arrays = dict(stored)
@@ -165,16 +170,7 @@ def test_packed_pairs_are_refused(tmp_path: Path) -> None:
 
 
 def test_stored_pairs_with_half_of_a_letter(tmp_path: Path) -> None:
-    one = Pairs(*(np.array(values) for values in ([0], [0, 1], [0], [0, 1])))
-    record = PairRecord(
-        source_tokenize=None,
-        target_tokenize=None,
-        source_words=["\ud800"],
-        target_words=["<S>", "</S>", "<UNK>"],
-        heldout_sources=[["a"]],
-        heldout_references=["b"],
-    )
-    write_store(tmp_path / "pairs", one, one, np.zeros((1, 2), np.float32), record)
+    _write_pair(tmp_path / "pairs", "\ud800")
     with pytest.raises(FormatError, match="a word that is no text"):
         open_pairs(tmp_path / "pairs")
 

@@ -23,6 +23,7 @@ from polyseme.files.interrupt import Interruption, interruptible
 from polyseme.files.whole import JSON
 from polyseme.nn.scalar_mix import ScalarMix
 from polyseme.progress import Figure, TokenCounter, Watcher, watching
+from polyseme.progress.figures import counted
 from polyseme.text.corpus import Corpus, Sentence
 from polyseme.text.held_sentences import HeldSentences
 
@@ -249,7 +250,7 @@ def _explained(source: VectorSource, corpus: Corpus, writer: VectorWriter) -> It
 def _kept(source: VectorSource, corpus: Corpus, writer: VectorWriter) -> str:
     if not writer.work_path.exists():
         return "nothing was stored"
-    stored = f"{_count(writer.stored, 'sentence')} stored in {writer.work_path}"
+    stored = f"{counted(writer.stored, 'sentence')} stored in {writer.work_path}"
     try:
         _check_resumable(source, corpus)
     except InputError:  # a pipe, or state that is carried along
@@ -263,7 +264,7 @@ def _tell_beginning(watcher: Watcher, writer: VectorWriter, *, resume: bool) -> 
             f"{writer.path}: is complete; only the work folder of the interrupted run was left, and is removed"
         )
     elif writer.done:
-        watcher.note(f"{writer.path}: continuing after {_count(writer.done, 'sentence')}")
+        watcher.note(f"{writer.path}: continuing after {counted(writer.done, 'sentence')}")
     elif resume and not writer.resumed:
         watcher.note(f"{writer.work_path}: there is nothing to resume; starting from the beginning")
 
@@ -274,7 +275,3 @@ def _tell_result(watcher: Watcher, result: EmbedResult) -> None:
     if result.sentences_before:
         figures["sentences in all"] = result.sentences_before + result.sentences
     watcher.result(str(result.output), figures)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

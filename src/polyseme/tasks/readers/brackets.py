@@ -102,7 +102,7 @@ def _pieces(cell: str, place: str) -> list[re.Match[str]]:
     pieces = list(_MENTION.finditer(cell))
     marked = all(piece["opened"] or piece["closed"] for piece in pieces)
     if not marked or "".join(piece[0] for piece in pieces) != cell.replace("|", ""):
-        raise InputError(f"{place}: {cell!r} where mentions are expected as (3, (3) or 3), with | between them")
+        raise InputError(f"{place}: {cell[:60]!r} where mentions are expected as (3, (3) or 3), with | between them")
     return pieces
 
 
