@@ -49,11 +49,14 @@ class Muon:
     Args:
         matrices: Those to update, from their parameters' gradients.
         weight_decay: As AdamW's.
+        dtype: The number type of the iteration that makes matrices orthogonal. bfloat16 takes a quarter of the time
+            where the processor has instructions for it; momenta and weights are in the parameters' own type.
     """
 
-    def __init__(self, matrices: Sequence[Matrix], *, weight_decay: float) -> None:
+    def __init__(self, matrices: Sequence[Matrix], *, weight_decay: float, dtype: torch.dtype = torch.float32) -> None:
         self.matrices = matrices
         self._weight_decay = weight_decay
+        self._dtype = dtype
         self._momenta = [torch.zeros_like(matrix.parameter.detach()) for matrix in matrices]
 
     @torch.no_grad()
@@ -67,7 +70,7 @@ class Muon:
             ahead = gradient.lerp(momentum, _MOMENTUM)  # Nesterov's
             parameter.mul_(1 - rate * self._weight_decay)
             size = rate * _SIZE * math.sqrt(max(matrix.shape))
-            parameter.add_(orthogonal(matrix.divide(ahead)).view_as(parameter), alpha=-size)
+            parameter.add_(orthogonal(matrix.divide(ahead), self._dtype).view_as(parameter), alpha=-size)
 
     def state(self) -> State:
         """Everything that is needed to continue."""
@@ -79,15 +82,16 @@ class Muon:
             momentum.copy_(stored)
 
 
-def orthogonal(matrices: Tensor) -> Tensor:
+def orthogonal(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Matrices (B, M, N) with their singular values brought to between about 0.7 and 1.2, by Newton-Schulz steps.
 
     With X = U S V', a step is a X + b (X X') X + c (X X')^2 X. It changes S alone and can be written as X P with P a
-    polynomial in X' X, so that all steps together are X P1 P2 ... with only small products in between.
+    polynomial in X' X, so that all steps together are X P1 P2 ... with only small products in between. They are
+    computed and returned in `dtype`.
     """
     wide = matrices.shape[1] < matrices.shape[2]
     long = matrices.mT if wide else matrices  # (B, M, N), M >= N
-    long = long / torch.linalg.matrix_norm(long, keepdim=True).clamp(min=_EPSILON)
+    long = (long / torch.linalg.matrix_norm(long, keepdim=True).clamp(min=_EPSILON)).to(dtype)
     first, third, fifth = _COEFFICIENTS
     square = long.mT @ long  # (B, N, N)
     eye = first * torch.eye(square.shape[1], dtype=square.dtype, device=square.device)

@@ -43,7 +43,11 @@ class Optimizer:
         self.table = table
         by_rows = set() if table is None else {id(table.weight), id(table.bias)}
         self.dense = [p for p in network.parameters() if p.requires_grad and id(p) not in by_rows]
-        self._muon = Muon(_for_muon(matrices, settings, shares or {}), weight_decay=settings.weight_decay)
+        self._muon = Muon(
+            _for_muon(matrices, settings, shares or {}),
+            weight_decay=settings.weight_decay,
+            dtype=torch.bfloat16 if settings.precision == "bfloat16" else torch.float32,
+        )
         apart = {id(matrix.parameter) for matrix in self._muon.matrices}
         rest = [p for p in self.dense if id(p) not in apart]
         self._optimizer = _dense(rest, settings, shares or {}) if rest else None
