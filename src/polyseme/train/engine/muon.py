@@ -1,9 +1,9 @@
 """Muon: momentum whose matrices are brought close to orthogonal ones before they are applied (Jordan et al. 2024).
 
 As `torch.optim.Muon` with the rate adjusted to steps of AdamW's size, so that AdamW's rate and weight decay serve for
-both. What differs is how it is computed: the iteration is a polynomial in the small product of a matrix with itself, so
-that a long matrix is multiplied twice, however many steps there are; and matrices that are stored as one, such as the
-gates of an LSTM, are treated one by one.
+both. What differs is how it is computed: in float32 the iteration is a polynomial in the small product of a matrix with
+itself, so that a long matrix is multiplied twice, however many steps there are; and matrices that are stored as one,
+such as the gates of an LSTM, are treated one by one.
 """
 
 import math
@@ -49,7 +49,7 @@ class Muon:
     Args:
         matrices: Those to update, from their parameters' gradients.
         weight_decay: As AdamW's.
-        dtype: The number type of the iteration that makes matrices orthogonal. bfloat16 takes a quarter of the time
+        dtype: The number type of the iteration that makes matrices orthogonal. bfloat16 takes half the time
             where the processor has instructions for it; momenta and weights are in the parameters' own type.
     """
 
@@ -85,13 +85,21 @@ class Muon:
 def orthogonal(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """Matrices (B, M, N) with their singular values brought to between about 0.7 and 1.2, by Newton-Schulz steps.
 
-    With X = U S V', a step is a X + b (X X') X + c (X X')^2 X. It changes S alone and can be written as X P with P a
-    polynomial in X' X, so that all steps together are X P1 P2 ... with only small products in between. They are
-    computed and returned in `dtype`.
+    With X = U S V', a step is a X + b (X X') X + c (X X')^2 X. It changes S alone. Computed and returned in `dtype`.
     """
     wide = matrices.shape[1] < matrices.shape[2]
     long = matrices.mT if wide else matrices  # (B, M, N), M >= N
-    long = (long / torch.linalg.matrix_norm(long, keepdim=True).clamp(min=_EPSILON)).to(dtype)
+    long = long / torch.linalg.matrix_norm(long, keepdim=True).clamp(min=_EPSILON)
+    result = _in_small_products(long) if dtype == torch.float32 else _step_by_step(long.to(dtype))
+    return result.transpose(1, 2) if wide else result
+
+
+def _in_small_products(long: Tensor) -> Tensor:
+    """All steps as X P1 P2 ..., each P a polynomial in the X' X of its step, which follows from that of the one before.
+
+    The long matrix is multiplied twice. This needs float32: with fewer bits small eigenvalues of X' X are lost to
+    rounding, may come out negative, and then grow without bound.
+    """
     first, third, fifth = _COEFFICIENTS
     square = long.mT @ long  # (B, N, N)
     eye = first * torch.eye(square.shape[1], dtype=square.dtype, device=square.device)
@@ -102,5 +110,14 @@ def orthogonal(matrices: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         if step < _STEPS - 1:
             square = factor @ square @ factor  # that of the next step: the factors are symmetric
     assert product is not None
-    result: Tensor = long @ product
-    return result.transpose(1, 2) if wide else result
+    return long @ product
+
+
+def _step_by_step(long: Tensor) -> Tensor:
+    """The steps one after the other: X' X is computed anew in each, so that rounding does not add up."""
+    first, third, fifth = _COEFFICIENTS
+    for _ in range(_STEPS):
+        square = long.mT @ long  # (B, N, N)
+        factor = torch.baddbmm(square, square, square, beta=third, alpha=fifth)
+        long = torch.baddbmm(long, long, factor, beta=first)
+    return long
