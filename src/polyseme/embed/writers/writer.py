@@ -4,12 +4,13 @@ import contextlib
 import errno
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from polyseme.embed.writers.base import Format, Part, Record, converted
+from polyseme.embed.writers.part_queue import PartQueue
 from polyseme.embed.writers.work import GrowingFile, part_of, read_rest, write_rest
 from polyseme.errors import InputError, OutputError
 from polyseme.files.whole import reason
@@ -18,6 +19,8 @@ from polyseme.files.work_folder import WorkFolder
 # About what Python objects take besides the vectors; it bounds the memory if sentences are many and vectors small.
 _RECORD_BYTES, _TOKEN_BYTES = 512, 64
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_WAITING = 2
+"""Parts that may wait for the disk: a source gives vectors for several at once, and then computes for a while."""
 
 
 class VectorWriter:
@@ -46,13 +49,13 @@ class VectorWriter:
         self._parts: list[Part] = []
         self._rest: Part | None = None
         self._format = form
+        self._queue = PartQueue(partial(self._growing.add, form), background=background)
+        self._may_wait = _WAITING if background else 0
         self._dtype = dtype
         self._part_bytes, self._part_seconds = part_bytes, part_seconds
         self._buffer: list[Record] = []
         self._buffered_bytes = 0
         self._stored_at = time.monotonic()
-        self._thread = ThreadPoolExecutor(1, "polyseme writer") if background else None
-        self._storing: tuple[Part, list[Record], Future[None]] | None = None
         self._layout: tuple[int, ...] | None = None
         self._closed = work.complete
         if not work.complete:
@@ -96,7 +99,7 @@ class VectorWriter:
     @property
     def taken(self) -> int:
         """How many sentences were stored or are held in memory: the number of the next one."""
-        return (self._storing[0].stop if self._storing else self._safe) + len(self._buffer)
+        return (self._queue.stop or self._safe) + len(self._buffer)
 
     def write(self, record: Record, *, copy: bool = True) -> None:
         """Add the next sentence.
@@ -109,8 +112,8 @@ class VectorWriter:
             InputError: The vectors do not fit the tokens, the records before or the number type.
             OutputError: The disk is full, or the file cannot be written for another reason.
         """
-        if self._storing and self._storing[2].done():
-            self._settle()  # so that a full disk is noticed now
+        if self._queue.settled:
+            self._settle(len(self._queue) - 1)  # so that a full disk is noticed now
         if self._closed:
             raise InputError(f"{self._out}: the writer is closed; write all records before closing it")
         if self._buffered_bytes >= self._part_bytes:  # what an interrupted run has left
@@ -188,47 +191,26 @@ class VectorWriter:
 
     def _hand_over(self) -> None:
         """Store the records in memory as a part, in the background if there is a thread for that."""
-        if self._thread is None:
-            self._flush()
-            return
-        self._settle()
         if self._buffer:
-            part, records = self._next_part(), self._buffer
-            self._storing = part, records, self._thread.submit(self._store, part, records)
+            part = part_of(self._work.path, self._queue.stop or self._safe, self.taken)
+            self._queue.put(part, self._buffer)
             self._buffer, self._buffered_bytes = [], 0
+        self._settle(self._may_wait)
         self._stored_at = time.monotonic()
 
-    def _settle(self) -> None:
-        """Wait until the part in the background is stored."""
-        if self._storing is not None:
-            part, _, future = self._storing
+    def _settle(self, waiting: int = 0) -> None:
+        """Wait until no more than so many parts are still to be stored."""
+        while len(self._queue) > waiting:
             with self._refusing():
-                future.result()
-            self._add(part)
-            self._storing = None
+                part = self._queue.take()
+            self._parts, rest, self._rest = [*self._parts, part], self._rest, None
+            if rest is not None:
+                rest.path.unlink(missing_ok=True)
 
     def _flush(self) -> None:
         """Store the records in memory as a part, and wait until they are stored."""
+        self._hand_over()
         self._settle()
-        if self._buffer:
-            part = self._next_part()
-            with self._refusing():
-                self._store(part, self._buffer)
-            self._add(part)
-            self._buffer, self._buffered_bytes = [], 0
-        self._stored_at = time.monotonic()
-
-    def _next_part(self) -> Part:
-        return part_of(self._work.path, self._safe, self._safe + len(self._buffer))
-
-    def _add(self, part: Part) -> None:
-        """Count a part that was stored."""
-        self._parts, rest, self._rest = [*self._parts, part], self._rest, None
-        if rest is not None:
-            rest.path.unlink(missing_ok=True)
-
-    def _store(self, part: Part, records: list[Record]) -> None:
-        self._growing.add(self._format, part, records)
 
     def _store_rest(self) -> None:
         """Store the records in memory by themselves, as they are too few for a part."""
@@ -249,13 +231,13 @@ class VectorWriter:
             yield
         except OSError as error:
             # There will be no room when the caller leaves, either; and records after a gap must not follow.
-            self._buffer, self._storing, self._closed = [], None, True
+            self._buffer, self._closed = [], True
+            self._queue.clear()
             self._growing.give_back()
             raise self._failed(error) from error
 
     def _release(self) -> None:
-        if self._thread is not None:
-            self._thread.shutdown()
+        self._queue.close()
         self._growing.close()
         self._work.close()
 
