@@ -208,3 +208,15 @@ def test_the_baseline_beside_a_slow_count() -> None:
             right += label == most_frequent(of_word or [known for _, known in pairs])
             total += 1
     assert baseline_accuracy(train, test, "01234") == right / total
+
+
+@pytest.mark.parametrize("words", [40, 200, 600])
+def test_fewer_words_than_numbers_in_a_vector_are_enough_where_labels_lie_apart(words: int) -> None:
+    """Most directions do not vary in few words; they must not drown the ones that do."""
+    draw = np.random.default_rng(0)
+    centres = draw.normal(size=(4, 2, 128))
+    labels = draw.integers(4, size=words + 200)
+    vectors = (centres[labels] + draw.normal(size=(words + 200, 2, 128))).astype(np.float16)
+    probes = LinearProbes.fit(vectors[:words], labels[:words], 4)
+    right = (probes.predict(vectors[words:]) == labels[words:]).mean(axis=1)
+    assert right.min() > 0.95

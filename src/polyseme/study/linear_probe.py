@@ -16,7 +16,7 @@ _EPOCHS = 10
 _BATCH = 512
 _FEWEST_STEPS = 1000  # so that few words are learnt as well
 _RATE = 0.01
-_SHRINKAGE = 1e-4  # of the average variance, so that directions in which nothing varies are not blown up
+_SHRINKAGE = 1e-4  # of the average variance, at least, so that directions in which nothing varies are not blown up
 _ROWS = 1 << 13  # converted at a time in a loop over all rows
 
 
@@ -99,7 +99,11 @@ def _with_mean(vectors: NDArray[np.floating]) -> Tensor:
 
 
 def _whitening(vectors: HalfVectors) -> tuple[Tensor, Tensor]:
-    """The mean (K, 1, D) of the vectors of each probe, and a map (K, D, D) after which they are uncorrelated."""
+    """The mean (K, 1, D) of the vectors of each probe, and a map (K, D, D) after which they are uncorrelated.
+
+    In few words most directions do not vary although they would in others: the fewer words there are beside D, the
+    more of the average variance is added to all, until the map hardly changes anything.
+    """
     mean = torch.zeros((), dtype=torch.float64)
     for part in _parts(vectors):
         mean = mean + part.sum(dim=1, keepdim=True, dtype=torch.float64) / len(vectors)
@@ -108,7 +112,8 @@ def _whitening(vectors: HalfVectors) -> tuple[Tensor, Tensor]:
     for part in _parts(vectors):
         covariance = covariance + ((part - centre).transpose(1, 2) @ (part - centre)).double() / len(vectors)
     variance, directions = torch.linalg.eigh(covariance)  # (K, D), (K, D, D)
-    least = (_SHRINKAGE * variance.mean(dim=1, keepdim=True)).clamp(min=1e-12)
+    shrinkage = max(_SHRINKAGE, min(1.0, (variance.shape[1] / len(vectors)) ** 2))
+    least = (shrinkage * variance.mean(dim=1, keepdim=True)).clamp(min=1e-12)
     return centre, (directions * (variance.clamp(min=0) + least).rsqrt()[:, None]).float()
 
 
