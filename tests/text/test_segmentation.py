@@ -11,7 +11,7 @@ import pytest
 from polyseme.errors import InputError
 from polyseme.models.config import BiLMConfig
 from polyseme.text import segmentation
-from polyseme.text.choices import TOKENIZER_CHOICES, TOKENIZERS, TokenizerChoice
+from polyseme.text.choices import TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, TokenizerChoice
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.held_sentences import HeldSentences
@@ -209,3 +209,39 @@ class TestCorpus:
 
 def test_the_example_in_the_docstring() -> None:
     assert doctest.testmod(segmentation) == (0, 1)
+
+
+RUSSIAN = "Ключ от двери лежал на столе, и никто его не видел. Он ушёл домой."
+
+
+@pytest.mark.parametrize(
+    ("choice", "model", "text", "end"),
+    [
+        (
+            "auto",
+            "en",
+            CHINESE,
+            "it looks like raw Chinese, but the model has read English: take a model of its language, ",
+        ),
+        ("zh", "en", CHINESE, "but the model has read English: take a model of its language, such as chinese-small"),
+        ("auto", "zh", RAW, "but the model has read Chinese: take a model of its language, such as english-small"),
+        ("auto", "en", RUSSIAN, "it looks like raw text of another language, but the model has read English: take a"),
+        ("auto", "zh", RUSSIAN, "it looks like raw text of another language, but the model has read Chinese: take a"),
+        ("auto", "en", THAI, "it looks like raw Thai, but the model has read English: take a model of its language"),
+        ("auto", "unicode", CHINESE, "it looks like raw Chinese, for which --tokenize zh is made"),
+    ],
+)
+def test_a_language_that_the_model_has_not_read(choice: TokenizerChoice, model: Tokenizer, text: str, end: str) -> None:
+    _, note = resolve(choice, None, Segmentation(model), lambda: text)
+    assert note is not None
+    assert end in note
+
+
+@pytest.mark.parametrize("text", [RAW, GERMAN])
+def test_nothing_is_said_where_letters_do_not_show_the_language(text: str) -> None:
+    assert resolve("en", None, EN, lambda: text) == (EN, None)
+
+
+def test_a_dictionary_that_was_added_is_no_difference_to_be_warned_of() -> None:
+    _, note = resolve("auto", OTHER, Segmentation("zh"), lambda: CHINESE)
+    assert note == f"the text is tokenised by --tokenize zh with a dictionary of {OTHER}"

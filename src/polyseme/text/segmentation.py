@@ -8,7 +8,7 @@ from polyseme.errors import InputError
 from polyseme.text.choices import BY_DICTIONARY, TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, TokenizerChoice
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.icu import INSTALL, NEEDED_BY, is_installed
-from polyseme.text.looks import FITTING, look_at
+from polyseme.text.looks import FITTING, language_of, look_at
 from polyseme.text.tokenizers import tokenized
 
 _READ_AS_TOKENISED = "the text is read as tokenised (one sentence per line, tokens between spaces)"
@@ -90,11 +90,15 @@ def resolve(
         )
         return Segmentation(None, dictionary), note if fitting else None
     chosen = Segmentation(model.tokenizer, dictionary or model.dictionary)
-    if chosen != model:
-        return chosen, f"the text is tokenised by {chosen}, but the model's text was tokenised by {model}"
     text = beginning()
+    unread = _unread(model, text)
+    if chosen != model:
+        return chosen, f"the text is tokenised by {chosen}{_otherwise(chosen, model)}{unread}"
     again = "; it looks tokenised, and --tokenize none would keep its tokens" if look_at(text) == "cut" else ""
-    return chosen, f"the text is tokenised by {chosen}, as the model's text was{again or _misfit(chosen, text)}"
+    return (
+        chosen,
+        f"the text is tokenised by {chosen}, as the model's text was{again or unread or _misfit(chosen, text)}",
+    )
 
 
 def _as_asked(
@@ -105,14 +109,38 @@ def _as_asked(
         dictionary = known.dictionary
     chosen = Segmentation(tokenizer, dictionary)
     how = _READ_AS_TOKENISED if tokenizer is None else f"the text is tokenised by {chosen}"
+    text = beginning()
+    unread = _unread(known, text)
     if known.tokenizer is None or chosen == known:
-        misfit = _misfit(chosen, beginning())
+        misfit = unread or _misfit(chosen, text)
         return chosen, f"{how}{misfit}" if misfit else None
-    return chosen, f"{how}, but the model's text was tokenised by {known}"
+    return chosen, f"{how}{_otherwise(chosen, known)}{unread}"
+
+
+def _otherwise(chosen: Segmentation, model: Segmentation) -> str:
+    """How the model's text was tokenised instead; "" if all that differs is a dictionary that the user added."""
+    if chosen.tokenizer == model.tokenizer and model.dictionary is None:
+        return ""
+    return f", but the model's text was tokenised by {model}"
+
+
+def _unread(model: Segmentation, text: str) -> str:
+    """What is said of text in a language that the model, by its tokeniser, has not read; "" if that does not show."""
+    language = next((look for look, tokenizer in FITTING.items() if tokenizer == model.tokenizer), None)
+    look = look_at(text)
+    if language in (None, "raw", look) or look not in FITTING:
+        return ""
+    if look == "raw" and language == "english" and language_of(text) == "english":
+        return ""  # in the letters of English, which is too little to judge by
+    bundled = f", such as {look}-small" if look in ("english", "chinese") else ""
+    return (
+        f"; it looks like {_named(look)}, but the model has read {str(language).capitalize()}: take a model of its "
+        f"language{bundled}"
+    )
 
 
 def _misfit(chosen: Segmentation, text: str) -> str:
-    """What is said of text that looks like that of another tokeniser; "" if it does not.
+    """What is said of text that looks like that of another tokeniser than the chosen one; "" if it does not.
 
     English and other languages with spaces can be tokenised like each other, and all by characters.
     """
