@@ -159,6 +159,8 @@ def test_resuming_another_configuration_is_refused_and_changes_nothing(text: Pat
     other = write(tmp_path / "other.txt", CHAIN.sentences(5, seed=1))
     with pytest.raises(InputError, match=r"this run was begun with corpus \['.*text.txt'\], not \['.*other.txt'\]"):
         train([other], output, resume=True)
+    with pytest.raises(InputError, match=r"this run was begun with .*; resume it"):
+        train([text], output, resume=True, preset="small")  # given, though it is the default
     with pytest.raises(InputError, match=r"model.training: holds the work of an interrupted run; continue it"):
         train([text], output, **_settings())
     assert before == {path: path.read_bytes() for path in before}

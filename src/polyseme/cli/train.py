@@ -33,7 +33,9 @@ def train(
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model folder to write.", show_default=False)],
-    preset: Annotated[Preset, typer.Option(help="Sizes and settings to start from.")] = "small",
+    preset: Annotated[
+        Preset | None, typer.Option(help="Sizes and settings to start from; small by default.", show_default=False)
+    ] = None,
     tokenize: Annotated[
         TokenizerChoice,
         typer.Option(

@@ -24,7 +24,7 @@ def train(
     corpus: Paths,
     output: str | Path,
     *,
-    preset: Preset = "small",
+    preset: Preset | None = None,
     heldout: Paths = (),
     reader: Reader = "auto",
     tokenize: TokenizerChoice = "auto",
@@ -42,7 +42,7 @@ def train(
     Args:
         corpus: A file, a folder or "-", or several; plain or gzip. May be left empty with ``resume``.
         output: The model folder to write. Checkpoints are kept next to it in ``OUTPUT.training`` until the run is done.
-        preset: Where settings come from that are not given.
+        preset: Where settings come from that are not given; ``"small"`` by default.
         heldout: Held-out text; without it a part of the corpus is held out.
         reader: The format of the text, as in `polyseme.text.corpus.Corpus`.
         tokenize: How raw text is split into sentences and tokens: a tokeniser, or ``"none"`` for text that is tokenised
@@ -82,19 +82,19 @@ def train(
         if start is not None and (fixed := sorted(ARCHITECTURE & given.keys())):
             model = " and ".join(spelled(start))
             raise InputError(f"{fixed[0]} is fixed by the model {model} that training starts from; leave it out")
-        plan = LmPlan(text, settings_of(preset, **given), output)
+        plan = LmPlan(text, settings_of(preset or "small", **given), output)
     with watcher or default_watcher() as told:
         return run(plan, output, resume=resume, watcher=told, begun=begun)
 
 
-def _resumed(output: Path, text: TextSource, preset: Preset, given: Mapping[str, object]) -> LmPlan:
+def _resumed(output: Path, text: TextSource, preset: Preset | None, given: Mapping[str, object]) -> LmPlan:
     """The plan of an interrupted run, if nothing that is asked for now differs from it."""
     asked: dict[str, JSON] = text.model_dump(mode="json", exclude_defaults=True)
     if not text.corpus:
         del asked["corpus"]
-    if given or preset != "small":
-        now = settings_of(preset, **given).model_dump(mode="json")
-        wanted = set(given) | (set(now) if preset != "small" else set())
+    if given or preset:
+        now = settings_of(preset or "small", **given).model_dump(mode="json")
+        wanted = set(given) | (set(now) if preset else set())
         if now["precision"] == "auto":  # it was decided when the run began
             wanted.discard("precision")
         asked |= {name: now[name] for name in sorted(wanted)}
