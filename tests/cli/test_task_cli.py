@@ -53,6 +53,7 @@ def _train(run: Command, data: Path, *more: object) -> None:
     options = ["--train", data / "train.conll", "--dev", data / "dev.conll", "-o", data / "model", "--vectors", "none"]
     done = run("task", "train", "tag", *options, *SMALL, *more)
     assert done.code == 0, done.err
+    assert ": held-out accuracy: score " in done.err
 
 
 def test_from_data_to_answers(run: Command, data: Path) -> None:
@@ -114,6 +115,29 @@ def test_mistakes_are_refused_in_one_line(run: Command, data: Path) -> None:
     _train(run, data)
     refused(run("task", "train", "tag", *options), "exists already; give the name of a new folder")
     refused(run("task", "predict", data / "model", "Rome", "--write", "same"), "--write same needs a file to copy")
+    for path in ("nofile.txt", "letters/may", "LETTERS.CONLL"):
+        refused(
+            run("task", "predict", data / "model", path),
+            f"{path}: no such file is there; correct the path. If it is the text itself, give - in its place and the",
+        )
+    assert run("task", "predict", data / "model", "He/she.").code == 0
+
+
+def test_a_file_of_raw_text_is_answered(run: Command, data: Path) -> None:
+    _train(run, data)
+    letters = data / "letters.txt"
+    letters.write_text("The bank can play. It was wet.\n", encoding="utf-8")
+    done = run("task", "predict", data / "model", letters, "-o", data / "letters.jsonl")
+    assert done.code == 0, done.err
+    assert f"{letters}: read as raw text (--tokenize en); --format names another" in done.err
+    lines = (data / "letters.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["tokens"][-1] for line in lines] == [".", "."]
+    assert all(len(json.loads(line)["tags"]) > 3 for line in lines)
+    assert "read as raw text" not in run("task", "predict", data / "model", letters, "--format", "text").err
+    refused(
+        run("task", "predict", data / "model", letters, "--write", "same", "-o", data / "x"),
+        "the format text has no place for predictions; choose jsonl",
+    )
 
 
 def test_models_are_compared_and_trained_once(run: Command, data: Path) -> None:

@@ -83,8 +83,17 @@ FILES = [CONLL, WIKIANN, CONLLU, SST, SNLI, SICK, SQUAD, CONLL2012, UP, COREF, C
             "a.csv",
             CSV,
             "classify",
-            "a.csv:3: no column 'text'; there are 'id', 'review', 'stars': say which of them is the text",
+            "a.csv:3: no column 'text'; there are 'id', 'review', 'stars': say which of them is the text, as "
+            "--columns text=NAME1,label=NAME2",
         ),
+        (
+            "a.csv",
+            "标签,评论\n1,很好\n",
+            "classify",
+            "which of them is the text, as --columns text=评论,label=标签",
+        ),
+        ("a.csv", "text,stars\na,b\n", "classify", "say which of them is the label, as --columns label=NAME1"),
+        ("a.csv", "review,label\na,b\n", "classify", "say which of them is the text, as --columns text=review"),
         ("a.csv", "text,label\na,b,c\n", "classify", "a.csv:2: 3 values for 2 columns; correct the line"),
         ("a.csv", 'text,label\n"a', "classify", "a.csv:2: not CSV: unexpected end of data"),
         (
@@ -190,6 +199,7 @@ def test_a_truncated_gz_says_so(tmp_path: Path) -> None:
 def test_damaged_files_raise_nothing_else(tmp_path: Path, form: FormatName) -> None:
     """Every format is given every file, with characters taken out, put in and moved."""
     chance = random.Random(form)
+    choices = Options(spans="subtree", labelled=form != "text")
     path = tmp_path / "a"
     read = 0
     messages: list[str] = []
@@ -209,7 +219,7 @@ def test_damaged_files_raise_nothing_else(tmp_path: Path, form: FormatName) -> N
         path.write_bytes("".join(text).encode("utf-8", "surrogatepass"))
         for task in TASKS:
             try:
-                read += len(open_examples(path, task=task, format=form, options=Options(spans="subtree")).read())
+                read += len(open_examples(path, task=task, format=form, options=choices).read())
             except InputError as error:
                 messages.append(str(error))
     assert read

@@ -14,7 +14,11 @@ from polyseme.errors import InputError
 if TYPE_CHECKING:
     from polyseme.tasks.examples import Example
     from polyseme.tasks.kind import Kind
+    from polyseme.tasks.readers.opening import Examples
+    from polyseme.tasks.task import Task
 
+_SUFFIXES = (".txt", ".text", ".md", ".conll", ".conllu", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz")
+_SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 
 SecondText = Annotated[
     str | None,
@@ -28,7 +32,7 @@ SecondText = Annotated[
 
 
 FirstText = Annotated[
-    str, typer.Argument(help="A file of examples, - for raw text from standard input, or raw text itself.")
+    str, typer.Argument(help="A file of examples or raw text, - for raw text from standard input, or raw text itself.")
 ]
 OutputFile = Annotated[
     Path | None, typer.Option("--output", "-o", help="The file to write; by default standard output.")
@@ -48,23 +52,22 @@ def predict(
     progress: ProgressOption = "auto",
     **reading: Any,
 ) -> None:
-    """Answer a file of examples, or raw text, which is tokenised as the training data was.
+    """Answer a file of examples or of raw text, or raw text itself, which is tokenised as the training data was.
+
+    In a file of raw text a sentence is an example of tag and ner, a line of classify, and the whole file of coref.
 
     Example: polyseme task predict my-ner "Angela Merkel met him in Paris."
 
     Example: polyseme task predict my-qa "Who met him?" passage.txt
     """
-    from polyseme.tasks.data_files import reading_choices
     from polyseme.tasks.task import Task
     from polyseme.tasks.writers.writing import write_predictions
 
     task = Task.load(model, vectors=vectors)
-    path = Path(text)
     examples = None
     pair = None if other is None else _pair(task.blueprint.kind, text, other)
-    if pair is None and text != "-" and _is_file(path):
-        choices = reading_choices(reading)
-        examples = choices.open(path, task.name, labelled=False, like=task.blueprint.segmentation)
+    if pair is None and text != "-" and _is_file(Path(text)):
+        examples = _opened(task, Path(text), reading, told=write != "same")
     elif write == "same":
         raise InputError("--write same needs a file to copy; raw text has no format, use jsonl")
     with shown(progress):
@@ -76,6 +79,17 @@ def predict(
             raise InputError("--write same writes a file; name it with --output")
         for answer in answers:
             typer.echo(json_line(task.blueprint.kind.to_dict(answer)))
+
+
+def _opened(task: "Task", path: Path, reading: dict[str, object], *, told: bool) -> "Examples":
+    """The examples of a file; a line says so if it is taken for raw text, unless an error will."""
+    from polyseme.tasks.data_files import reading_choices
+
+    choices = reading_choices(reading)
+    examples = choices.open(path, task.name, labelled=False, like=task.blueprint.segmentation)
+    if told and examples.format == "text" and choices.format == "auto":
+        typer.echo(f"polyseme: {path}: read as raw text ({examples.segmentation}); --format names another", err=True)
+    return examples
 
 
 def _pair(kind: "Kind[Example]", text: str, other: str) -> list[tuple[str, str]]:
@@ -104,4 +118,13 @@ def _is_file(path: Path) -> bool:
 
 
 def _raw(text: str) -> str:
-    return typer.get_text_stream("stdin").read() if text == "-" else text
+    """Raw text as it is given, or from standard input; what looks like the path of a file is refused."""
+    if text == "-":
+        return typer.get_text_stream("stdin").read()
+    is_path = ("/" in text and not text.endswith(_SENTENCE_ENDS)) or text.lower().endswith(_SUFFIXES)
+    if is_path and not any(map(str.isspace, text)):
+        raise InputError(
+            f"{text}: no such file is there; correct the path. If it is the text itself, give - in its place and the "
+            "text by standard input"
+        )
+    return text

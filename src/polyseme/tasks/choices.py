@@ -8,9 +8,22 @@ the answer to a question in a passage, the arguments of a predicate, mentions of
 TASKS: tuple[TaskName, ...] = get_args(TaskName)
 
 FormatName = Literal[
-    "conll", "wikiann", "conllu", "sst", "snli", "sick", "squad", "conll2012", "up", "coref", "csv", "tsv", "jsonl"
+    "conll",
+    "wikiann",
+    "conllu",
+    "sst",
+    "snli",
+    "sick",
+    "squad",
+    "conll2012",
+    "up",
+    "coref",
+    "csv",
+    "tsv",
+    "jsonl",
+    "text",
 ]
-"""How the file of a task's data is written."""
+"""How the file of a task's data is written; ``text`` is raw and has no answers."""
 FORMAT_NAMES: tuple[FormatName, ...] = get_args(FormatName)
 
 HeadSpans = Literal["heads", "subtree"]

@@ -33,7 +33,8 @@ class ReadingChoices(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["auto", FormatName] = Field(
-        default="auto", description="The format of the data; auto recognises it by content."
+        default="auto",
+        description="The format of the data; auto recognises it by content. text is raw text, to be predicted for.",
     )
     tokenize: TokenizerChoice = Field(
         default="auto",

@@ -91,7 +91,7 @@ class TaskJob(Job[Numbers], Generic[Ex]):
         """The task's measure on the held-out examples; every process computes all of it."""
         kind, tables = self.blueprint.kind, self.blueprint.tables
         found = kind.score(self.heldout, answered(kind, self.model, tables, self.heldout, self._maker))
-        shown: dict[str, Figure] = {found.metric: round(found.score, 2)}
+        shown: dict[str, Figure] = {"score": round(found.score, 2)}  # the metric is in `score_name`
         return Evaluation(found.score, {**found.to_dict()}, shown)
 
     def publish(self) -> None:

@@ -55,6 +55,19 @@ def mend_tag(before: str, tag: str) -> str:
     return f"{'B' if part == 'I' else 'S'}-{label}"
 
 
+def is_span_tag(tag: str) -> bool:
+    """Whether a string is a tag of BIO or BIOES.
+
+    Example:
+        >>> is_span_tag("B-PER"), is_span_tag("bank")
+        (True, False)
+    """
+    try:
+        return bool(split_tag(tag))
+    except InputError:
+        return False
+
+
 def split_tag(tag: str) -> tuple[str, str]:
     """The part (B, I, E, S or O) and the label of a tag; M, the middle in BMES, is I.
 

@@ -12,6 +12,7 @@ from polyseme.tasks.readers.own_data import read_csv, read_jsonl, read_tsv
 from polyseme.tasks.readers.pairs import read_sick, read_snli
 from polyseme.tasks.readers.predicates import ARGUMENTS, read_conll2012_roles, read_propositions
 from polyseme.tasks.readers.questions import read_squad
+from polyseme.tasks.readers.raw_text import SUFFIXES, are_columns, read_text
 from polyseme.tasks.readers.reading import Reading
 from polyseme.tasks.readers.rows import CONLLU_COLUMNS, is_comment
 from polyseme.tasks.readers.tagged import WIKIANN_TOKEN, read_conll, read_conllu_tags, read_wikiann
@@ -56,6 +57,13 @@ class Beginning:
         """Whether all lines have the same number of columns, two or more (or one, in a file without tags)."""
         rows = self.rows if any(len(row) > 1 for row in self.rows) else self.words
         return len({len(row) for row in rows}) == 1 and not self.text.startswith(("{", "("))
+
+    def is_prose(self, task: TaskName) -> bool:
+        """Whether a file that may hold raw text does, by its name and as it has no columns."""
+        tabs = [len(row) > 1 and bool(row[0].strip()) for row in self.rows]  # a tab in front is an indent
+        if self.suffix not in SUFFIXES or (tabs and all(tabs)):
+            return False
+        return not self.even() or not (any(tabs) or are_columns(self.words, self.text, task))
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,7 @@ FORMATS = (
         read_wikiann,
     ),
     Format("conll", _TAGGED, "as many columns in each line, blank lines between sentences", Beginning.even, read_conll),
+    Format("text", ("tag", "ner", "classify", "coref"), "raw text", lambda _: False, read_text, raw=True),
 )
 
 
@@ -183,17 +192,30 @@ def find_format(name: str) -> Format:
     raise InputError(f"unknown format {name!r}; choose one of auto, {', '.join(FORMAT_NAMES)}")
 
 
-def recognise(begin: Beginning, task: TaskName, where: str) -> Format:
+def recognise(begin: Beginning, task: TaskName, where: str, *, may_be_text: bool = False) -> Format:
     """The first format of a task that a file begins like.
+
+    Args:
+        begin: The beginning.
+        task: What the file is read for.
+        where: The file, for messages.
+        may_be_text: Whether raw text, which has no answers, will do.
 
     Raises:
         InputError: There is none; the message says what the file looks like, if it is known.
     """
     fitting = [row for row in FORMATS if row.fits(begin)]
+    telling = [row.name for row in fitting if row.fits is not Beginning.even]  # any list of words has even columns
+    text = find_format("text")
+    may_be_text = may_be_text and task in text.tasks
+    if may_be_text and not telling and begin.is_prose(task):
+        return text
     for row in fitting:
         if task in row.tasks:
             return row
-    expected = "; ".join(f"{row.name} ({row.recognised_by})" for row in FORMATS if task in row.tasks)
-    telling = [row.name for row in fitting if row.fits is not Beginning.even]  # any list of words has even columns
+    expected = "; ".join(
+        f"{row.name} ({row.recognised_by})" for row in FORMATS if task in row.tasks and row is not text
+    )
     looks = f"looks like {telling[0]}, which holds no data for" if telling else "is in no known format for"
-    raise InputError(f"{where}: {looks} the task {task!r}; give one of: {expected}; or name its format")
+    name = "name its format" + (", as --format text for raw text" if may_be_text else "")
+    raise InputError(f"{where}: {looks} the task {task!r}; give one of: {expected}; or {name}")

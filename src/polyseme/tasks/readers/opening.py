@@ -42,7 +42,9 @@ class Examples:
         self.options = options
         self.repairs = DataRepairs()
         self._form = form
-        self.segmentation = (segmentation or self._look()) if form.raw else None
+        self.segmentation: Segmentation | None = None
+        if form.raw:
+            self.segmentation = segmentation or self._look()
 
     @property
     def format(self) -> FormatName:
@@ -95,7 +97,7 @@ class Examples:
     def _reading(self, options: Options, repairs: DataRepairs, split: Callable[[str], list[str]]) -> Iterator[Reading]:
         with _opened(self.path) as file:
             lines = Lines(file, name=str(self.path), repairs=repairs.text)
-            yield Reading(lines, self.task, options, repairs, split)
+            yield Reading(lines, self.task, options, repairs, split, self.segmentation)
 
 
 def open_examples(
@@ -127,13 +129,16 @@ def open_examples(
     place = Path(path)
     if task not in TASKS:
         raise InputError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
-    form = recognise(_beginning(place), task, str(place)) if format == "auto" else find_format(format)
+    choices = options or Options()
+    prose = not choices.labelled and choices.column is None
+    auto = format == "auto"
+    form = recognise(_beginning(place), task, str(place), may_be_text=prose) if auto else find_format(format)
     if task not in form.tasks:
         raise InputError(
             f"{place}: the format {form.name} holds no data for the task {task!r}, only for "
             f"{', '.join(form.tasks)}; choose another format"
         )
-    return Examples(place, task, form, options or Options(), segmentation)
+    return Examples(place, task, form, choices, segmentation)
 
 
 def _beginning(path: Path) -> Beginning:

@@ -40,9 +40,19 @@ class Fields:
             there = ", ".join(map(repr, self.record))
             raise InputError(
                 f"{self.reading.place}: no column {self.name(field)!r}; there are {there[:120] or 'none'}: say which "
-                f"of them is the {field}"
+                f"of them is the {field}, as --columns {self._as_option(field)}"
             )
         return self.record[self.name(field)]
+
+    def _as_option(self, field: str) -> str:
+        """What a user would write to name the column of a field: with its name if the columns leave one choice."""
+        options = self.reading.options
+        both = field == "text" and options.labelled and not self.has("label")
+        wanted = [field, "label"] if both else [field]
+        free = [name for name in self.record if name not in (*options.columns.values(), self.name("label"))]
+        free.sort(key=lambda name: -len(str(self.record[name])))  # a text is longer than its label
+        names = free if len(free) == len(wanted) else [f"NAME{number}" for number in range(1, len(wanted) + 1)]
+        return ",".join(f"{ours}={theirs}" for ours, theirs in zip(wanted, names, strict=True))
 
     def string(self, field: str) -> str:
         """A value that is a string."""

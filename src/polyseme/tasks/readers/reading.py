@@ -8,6 +8,8 @@ from polyseme.tasks.choices import HeadSpans, TaskName
 from polyseme.tasks.examples import Tokens
 from polyseme.tasks.readers.repairs import EMPTY_TOKEN, DataRepairs
 from polyseme.text.lines import Lines
+from polyseme.text.segmentation import Segmentation
+from polyseme.text.tokenizers import tokenized
 
 _MOST_CHARACTERS = 2**31
 _CHUNK = 2**20
@@ -54,6 +56,7 @@ class Reading:
         options: The user's choices.
         repairs: Counts the repairs.
         split: Splits raw text into tokens.
+        segmentation: Splits raw text into sentences; None if that is not known yet.
     """
 
     lines: Lines
@@ -61,6 +64,7 @@ class Reading:
     options: Options
     repairs: DataRepairs
     split: Callable[[str], list[str]]
+    segmentation: Segmentation | None = None
 
     @property
     def place(self) -> str:
@@ -78,6 +82,13 @@ class Reading:
     def tokens(self, text: str) -> Tokens:
         """The tokens of raw text."""
         return tuple(self.split(self.mended(text)))
+
+    def sentences(self) -> Iterator[Tokens]:
+        """The sentences of raw text: of all that is left of the file; a line is one if the text is tokenised."""
+        cut = self.segmentation
+        if cut is None or cut.tokenizer is None:
+            return (tokens for line in self.lines if (tokens := self.tokens(line)))
+        return map(tuple, tokenized(self.lines.readline, cut.tokenizer, cut.dictionary))
 
     def token(self, text: str, line: int) -> str:
         """A token of a column, which must have a character to keep its place."""
