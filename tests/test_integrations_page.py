@@ -9,7 +9,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "integrations.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=["spacy", "sentence-transformers", "onnx"])
+@pytest.mark.parametrize("code", BLOCKS, ids=["spacy", "sentence-transformers", "scikit-learn", "onnx"])
 def test_code_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

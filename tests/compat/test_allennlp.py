@@ -250,8 +250,15 @@ class TestElmoEmbedder:
         assert activations.shape == (2, 3, 1, 16)
         assert mask.tolist() == [[True], [False]]
 
+    def test_one_name_or_path_is_a_model(self) -> None:
+        sentence = ["The", "river", "bank"]
+        expected = ElmoEmbedder(*FILES).embed_sentence(sentence)
+        for embedder in (ElmoEmbedder(Path(FILES[1]).parent), ElmoEmbedder(weight_file=Path(FILES[1]).parent)):
+            np.testing.assert_array_equal(embedder.embed_sentence(sentence), expected)
+        assert ElmoEmbedder("english-small").embed_sentence(sentence).shape == (3, 3, 256)
+
     def test_bad_input(self, tmp_path: Path) -> None:
-        with pytest.raises(MissingPart, match="nothing is ever downloaded"):
+        with pytest.raises(MissingPart, match="nothing is ever downloaded; give a model's name or path, such as 'engl"):
             ElmoEmbedder()
         embedder = ElmoEmbedder(*FILES)
         out = tmp_path / "out.hdf5"

@@ -63,6 +63,24 @@ def test_strings_are_tokenised_and_pooled_over_all_their_sentences(
     assert not vectors[1:3].any()
 
 
+def test_strings_are_tokenised_as_the_text_of_the_model_was() -> None:
+    texts = ["The bank can't wait. We sat.", "", "Yes."]
+    vectors = ElmoTransformer("english-small").fit(texts).transform(texts)
+    np.testing.assert_array_equal(vectors, ElmoTransformer("english-small", tokenize="en").transform(texts))
+    tokens = [text.split() for text in texts]
+    assert ElmoTransformer("english-small").transform(tokens).shape == vectors.shape
+    with pytest.raises(InputError, match=r"^document 1 is a list, but the first is a string; give strings, or only"):
+        ElmoTransformer("english-small").transform(["The bank", ["sat"]])
+
+
+def test_a_table_is_not_taken_for_its_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": ["The bank", "We sat"], "label": [0, 1]})
+    with pytest.raises(InputError, match=r"^got a table where a list of documents is expected; give its column of"):
+        ElmoTransformer(MODEL, tokenize="en").transform(table)
+    assert ElmoTransformer(MODEL, tokenize="en").transform(table["text"]).shape == (2, 16)
+
+
 def test_a_dictionary_of_ones_own() -> None:
     transformer = ElmoTransformer(MODEL, layers="top", tokenize="zh", dictionary=Dictionary(["在银"]))
     (vector,) = clone(transformer).transform(["我在银行。"])
@@ -157,14 +175,19 @@ def test_a_pipeline_of_token_lists() -> None:
 @pytest.mark.parametrize(
     ("options", "rows", "message"),
     [
-        ({}, ["The bank"], r"^sentence 0 is the string 'The bank', not a list of tokens; give a list of lists"),
-        ({}, "The bank", r"^got the string 'The bank' where a list of sentences is expected"),
+        (
+            {},
+            ["The bank"],
+            r"^got the string 'The bank', but the model does not record how its text was tokenised; give tokenize=",
+        ),
+        ({}, "The bank", r"^got one string where a list of documents is expected; put it into a list$"),
+        ({}, [["The"], "bank"], r"^sentence 1 is the string 'bank', not a list of tokens; give a list of lists"),
         ({}, np.ones((2, 2)), r"^sentence 0, token 0 is .* not a string$"),
         ({"tokenize": "en"}, "The bank", r"^got one string where a list of documents is expected; put it into a list$"),
         (
             {"tokenize": "en"},
             ["a", ["b"]],
-            r"^document 1 is a list, but tokenize='en' takes strings; leave tokenize out",
+            r"^document 1 is a list, but tokenize='en' takes strings; give strings, or only lists of tokens and leave",
         ),
         (
             {"tokenize": "xx"},

@@ -23,8 +23,9 @@ class ElmoEmbedder:
     """All layers of sentences, one call at a time.
 
     Args:
-        options_file: ``options.json``; None if ``weight_file`` is a model of any format that `load` takes.
-        weight_file: ``weights.hdf5``. Nothing is downloaded, so it has no default.
+        options_file: ``options.json``, with its ``weight_file``. Or alone: the name of a bundled model, or the path of
+            a model of any format that `polyseme.load` takes. Nothing is downloaded, so it has no default.
+        weight_file: ``weights.hdf5``; alone a model as well.
         cuda_device: The number of a GPU; -1 for the CPU.
         stateful: Carry state from batch to batch, as AllenNLP does.
     """
@@ -37,11 +38,15 @@ class ElmoEmbedder:
         *,
         stateful: bool = False,
     ) -> None:
-        if weight_file is None:
-            raise MissingPart("no weight_file given, and nothing is ever downloaded; give options_file and weight_file")
+        given = [path for path in (options_file, weight_file) if path is not None]
+        if not given:
+            raise MissingPart(
+                "no model given, and nothing is ever downloaded; give a model's name or path, such as 'english-small', "
+                "or options_file and weight_file"
+            )
         self.cuda_device = cuda_device
         self._embedder = load_embedder(
-            weight_file if options_file is None else (options_file, weight_file),
+            given[0] if len(given) == 1 else (given[0], given[1]),
             stateful=stateful,
             device=torch.device("cpu") if cuda_device < 0 else torch.device("cuda", cuda_device),
         )

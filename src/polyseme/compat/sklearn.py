@@ -38,16 +38,17 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         model: What `polyseme.load` takes, or what it returns.
         layers: ``"mean"``, ``"top"``, a layer's number, or a `ScalarMix`.
         pool: ``"mean"`` or ``"max"`` over tokens.
-        tokenize: None if documents are lists of tokens, one sentence each. If they are strings: ``"en"`` or ``"zh"``
-            for sentences of English or Chinese words, ``"char"`` for sentences of characters, ``"space"`` for one
-            sentence split at whitespace.
+        tokenize: How documents that are strings are split: ``"en"`` or ``"zh"`` for sentences of English or Chinese
+            words, ``"char"`` for sentences of characters, ``"space"`` for one sentence split at whitespace. By default
+            as the text was that the model learnt from, if the model records it. Leave it out for documents that are
+            lists of tokens, one sentence each.
         dictionary: Words that ``"zh"`` and other tokenisers of languages without spaces keep whole.
         device: The device to compute on, if ``model`` is a path.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
         >>> from sklearn.pipeline import make_pipeline
-        >>> classifier = make_pipeline(ElmoTransformer("english-small", tokenize="en"), LogisticRegression())
+        >>> classifier = make_pipeline(ElmoTransformer("english-small"), LogisticRegression())
         >>> classifier.fit(["A fine film.", "A dull one."], [1, 0]).predict(["A fine book."])
         array([1])
     """
@@ -77,7 +78,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def transform(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Vectors:  # noqa: N803
         """One vector per document, zeros for one without tokens: (documents, D)."""
         embedder = self._open()
-        documents = list(self._documents(X))
+        documents = list(self._documents(X, embedder.segmentation))
         sentences = (sentence for document in documents for sentence in document)
         vectors = embedder.stream(sentences, layers=self._choice())
         combine = np.add if self.pool == "mean" else np.maximum
@@ -97,7 +98,7 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
-        tags.input_tags.string = self.tokenize is not None
+        tags.input_tags.string = True
         tags.requires_fit = False
         return tags
 
@@ -134,21 +135,40 @@ class ElmoTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         # A parameter grid made with numpy contains numpy's integers.
         return int(self.layers) if isinstance(self.layers, np.integer) else self.layers
 
-    def _documents(self, X: Iterable[str] | Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:  # noqa: N803
-        """Return each document as a list of sentences."""
-        if self.tokenize is None:
-            for sentence in checked(X):
-                yield [sentence]
-            return
+    def _documents(
+        self,
+        X: Iterable[str] | Iterable[Sequence[str]],  # noqa: N803
+        own: Segmentation,
+    ) -> Iterator[list[Sequence[str]]]:
+        """Return each document as a list of sentences; ``own`` is how the model's text was split."""
         if isinstance(X, str):
             raise InputError("got one string where a list of documents is expected; put it into a list")
-        for number, text in enumerate(X):
+        if hasattr(X, "columns"):
+            raise InputError("got a table where a list of documents is expected; give its column of texts alone")
+        rows = list(X) if isinstance(X, Iterable) else X
+        if self.tokenize is None and not (rows and isinstance(rows[0], str)):
+            for sentence in checked(rows):
+                yield [sentence]
+            return
+        for number, text in enumerate(rows):
             if not isinstance(text, str):
-                raise InputError(
-                    f"document {number} is a {type(text).__name__}, but tokenize={self.tokenize!r} takes strings; "
-                    "leave tokenize out for lists of tokens"
+                which = (
+                    "the first is a string" if self.tokenize is None else f"tokenize={self.tokenize!r} takes strings"
                 )
-            if self.tokenize == "space":
-                yield [text.split()]
-            else:
-                yield list(Segmentation(self.tokenize, self.dictionary).sentences(text))
+                raise InputError(
+                    f"document {number} is a {type(text).__name__}, but {which}; give strings, or only lists of tokens "
+                    "and leave tokenize out"
+                )
+            yield self._sentences(text, own)
+
+    def _sentences(self, text: str, own: Segmentation) -> list[Sequence[str]]:
+        if self.tokenize == "space":
+            return [text.split()]
+        if self.tokenize is not None:
+            own = Segmentation(self.tokenize, self.dictionary)
+        elif own.tokenizer is None:
+            raise InputError(
+                f"got the string {text[:40]!r}, but the model does not record how its text was tokenised; give "
+                "tokenize=, such as tokenize='en' for English, or lists of tokens"
+            )
+        return [*own.sentences(text)]
