@@ -308,8 +308,13 @@ class TestInfo:
 
 class TestConvert:
     def test_there_and_back(self, run: Command, tmp_path: Path) -> None:
-        assert run("convert", TWO, tmp_path / "native").code == 0
-        assert run("convert", tmp_path / "native", tmp_path / "back", "--to", "hdf5").code == 0
+        there = run("convert", TWO, tmp_path / "native")
+        assert (there.code, there.err) == (0, f"{tmp_path / 'native'}: written from {TWO}\n")
+        facts = json.loads(run("info", tmp_path / "native", "--json").out)
+        assert (facts["format"], facts["origin"]) == ("polyseme", "bilm-hdf5")
+        back = run("convert", tmp_path / "native", tmp_path / "back", "--to", "hdf5")
+        assert (back.code, back.err) == (0, f"{tmp_path / 'back'}: written from {tmp_path / 'native'}\n")
+        assert "origin" not in json.loads(run("info", tmp_path / "back", "--json").out)
         assert open_model(tmp_path / "back").fingerprint() == open_model(TWO).fingerprint()
 
     def test_refusals(self, run: Command, tmp_path: Path) -> None:

@@ -77,6 +77,17 @@ def test_by_number_as_before(fasta: Path, run: Command, tmp_path: Path) -> None:
     )
 
 
+def test_a_text_of_several_sentences_has_one_name(embedder: Embedder, tmp_path: Path) -> None:
+    text = tmp_path / "a.jsonl"
+    text.write_text('{"id": "x1", "text": "He sat on the bank. It was wet."}\n')
+    with pytest.raises(InputError) as error:
+        embed_corpus(embedder, Corpus([text], tokenize="en"), tmp_path / "a.h5", keys="name")
+    assert str(error.value) == (
+        f"{text}:1: a text of several sentences gives several with the same name, here 'x1', and only one can be "
+        "stored under it; give --keys number, or one sentence in a text"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

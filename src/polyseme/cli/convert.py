@@ -88,7 +88,7 @@ def convert(
         what = {"hdf5": "HDF5 weights are", "onnx": "an ONNX model is"}.get(to, "a state dict is")
         raise InputError(f"{what} float32, not {weights}; leave out --weights, or --to {to}")
     _write(opened, output, to, weights)
-    typer.echo(f"{output}: written from {opened.config.source}", err=True)
+    typer.echo(f"{output}: written from {model}", err=True)
 
 
 def _write(model: "Model", output: Path, to: Target, storage: Storage) -> None:

@@ -84,7 +84,7 @@ def _describe_model(model: "Model") -> "dict[str, JSON]":
     characters = tokens if isinstance(tokens, CharacterEncoderConfig) else None
     softmax_parameters = sum(p.numel() for p in bilm.softmax.parameters()) if bilm.softmax else 0
     return {
-        "format": config.source,
+        **_format(model),
         "parameters": sum(p.numel() for p in bilm.parameters()) - softmax_parameters,
         "softmax_parameters": softmax_parameters,
         "layers": bilm.layers,
@@ -107,7 +107,7 @@ def _describe_model(model: "Model") -> "dict[str, JSON]":
 
 def _describe_cove(model: "Model", config: "MtLstmConfig") -> "dict[str, JSON]":
     return {
-        "format": config.source,
+        **_format(model),
         "parameters": sum(p.numel() for p in model.network.parameters()),
         "layers": model.network.layers,
         "dim": model.network.dim,
@@ -121,6 +121,14 @@ def _describe_cove(model: "Model", config: "MtLstmConfig") -> "dict[str, JSON]":
         "dictionary": len(config.dictionary or ()),
         "fingerprint": model.fingerprint(),
     }
+
+
+def _format(model: "Model") -> "dict[str, JSON]":
+    """The format of the model's files, and the one that its weights came from if that was another."""
+    from polyseme.formats.detect import stored_as
+
+    kind, origin = stored_as(model), model.config.source
+    return {"format": kind} if kind == origin else {"format": kind, "origin": origin}
 
 
 def _describe_combination(described: "Combination", path: str) -> "dict[str, JSON]":

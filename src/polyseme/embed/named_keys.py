@@ -26,13 +26,20 @@ def named_sentences(corpus: Corpus) -> Iterator[Sentence]:
     """
     seen: set[str] = set()
     groups: set[str] = set()
+    before = None
     with closing(corpus.nonempty()) as sentences:
         for sentence in sentences:
             name, above = _checked(sentence)
+            if before is not None and (name, _where(sentence)) == before:
+                raise InputError(
+                    f"{_where(sentence)}: a text of several sentences gives several with the same name, here "
+                    f"{name[:60]!r}, and only one can be stored under it; give --keys number, or one sentence in a text"
+                )
             if name in seen or name in groups or above & seen:
                 raise InputError(f"{_where(sentence)}: the name {name[:60]!r} is taken by a sentence before; {_ADVICE}")
             seen.add(name)
             groups |= above
+            before = None if sentence.file is None else (name, _where(sentence))
             yield sentence
 
 

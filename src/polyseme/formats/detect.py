@@ -8,9 +8,18 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
-from polyseme.formats import bilm_hdf5, cove_state, many_langs, native, tf_checkpoint, word_vectors
+from polyseme.formats import (
+    bilm_hdf5,
+    cove_folder,
+    cove_state,
+    many_langs,
+    native,
+    tf_checkpoint,
+    translator_folder,
+    word_vectors,
+)
 from polyseme.formats.files import HDF5_SIGNATURE, ZIP_SIGNATURE, Files, ZipFiles
-from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds_softmax_alone, word_tables
+from polyseme.formats.layouts import LAYOUTS, Opened, Roles, find_options, holds_softmax_alone, says_format, word_tables
 from polyseme.models.model import Model, ModelPath
 from polyseme.models.static import WordVectors
 
@@ -66,6 +75,16 @@ def open_model(
     raise InputError(
         f"{path}: {what} ({opened.source}), but a model that reads words in context is needed here; give a model"
     )
+
+
+def stored_as(model: Model) -> str:
+    """The format of a model's files: that of our own folders, or else the one that the weights came from."""
+    if model.path is not None and not isinstance(model.path, tuple):
+        files, _, _ = _look(Path(model.path))
+        for kind in (native.KIND, cove_folder.KIND, translator_folder.KIND):
+            if says_format(files, kind):
+                return kind
+    return model.config.source
 
 
 def stored_path(path: ModelPath) -> ModelPath:
