@@ -1,5 +1,6 @@
 """Pictures: files that can be opened, that say what they should, and that are whole or absent."""
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,32 @@ def test_words_by_change_most_changed_first_and_no_more_than_fit(tmp_path: Path)
     words = [text for text in texts_of(tmp_path / "a.svg") if text.startswith("w")]
     assert words == [f"w{number:02}" for number in range(49, 29, -1)]
     assert "APD, 20 of 50 words" in texts_of(tmp_path / "a.svg")
+
+
+def test_words_within_their_noise_are_pale(tmp_path: Path) -> None:
+    changes = [("yet", 0.4), ("cell", 0.5)]
+    noise = {"yet": 0.45, "cell": 0.3}
+    plots.change_chart(tmp_path / "a.svg", changes, noise=noise, ranked=True)
+    found = texts_of(tmp_path / "a.svg")
+    legend = {"above its noise", "not above it, may be chance", "noise (95% of shuffles are below)"}
+    assert legend <= set(found)
+    assert [text for text in found if text in noise] == ["yet", "cell"]  # as given
+    drawn = (tmp_path / "a.svg").read_text()
+    assert drawn.count("fill: #a6cbe3") == 2  # the bar and the legend
+    plots.change_chart(tmp_path / "b.svg", changes, noise={"cell": 0.3})
+    assert "fill: #a6cbe3" not in (tmp_path / "b.svg").read_text()
+
+
+def test_labels_of_similarities_begin_below_each_other(tmp_path: Path) -> None:
+    labels = ["a [bank]", "the [bank] of a long river", *["[bank]"] * 9]
+    plots.similarity_map(tmp_path / "a.svg", {"0": np.ones((11, 11))}, labels)
+    tree = ElementTree.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}text")
+    shown = {text: node for node in tree if "[bank]" in (text := "".join(node.itertext()))}
+    assert (
+        len({re.findall(r"-?[0-9.]+", node.get("transform") or node.get("x") or "")[0] for node in shown.values()}) == 1
+    )
+    assert all("text-anchor: end" not in (node.get("style") or "") for node in shown.values())
+    assert {"\u20071  a [bank]", "11  [bank]"} <= set(shown)
 
 
 class TestOccurrences:

@@ -87,7 +87,22 @@ def test_the_model_of_the_language(run: Command) -> None:
     refused(run("compare", "банк", "мой банк", "наш банк"), "neither English nor Chinese")
 
 
+def test_brackets_of_a_chinese_keyboard() -> None:
+    found = compare_word(Embedder(tiny_model()), "bank", ["【 news 】 the bank", "a 【bank】 by the bank"])
+    assert [position for _, position in found.sentences] == [4, 1]
+
+
+def test_a_long_sentence_is_drawn_with_an_ellipsis(run: Command, model: Path, tmp_path: Path) -> None:
+    long = "мы и вы и он и я [bank] и она и они и оно"
+    assert run("compare", "bank", long, "a bank", "-m", model, "--plot", tmp_path / "a.svg").code == 0
+    assert "1  … и он и я [bank] и она и они …" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
 def test_refusals(run: Command, model: Path) -> None:
+    refused(
+        run("compare", "bank", "I", "sat", "on", "the", "bank.", "-m", model),
+        '5 sentences of one word each; put each sentence in quotes: "I sat on the bank."',
+    )
     refused(run("compare", "bank", "a bank", "-m", model), "1 sentence with 'bank' cannot be compared with another")
     refused(
         run("compare", "bank", "a bank", "bank to bank", "-m", model),

@@ -71,6 +71,7 @@ def test_keyword_in_context(run: Command, model: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run(*given, "--csv").out)))
     assert (rows[0]["left"], rows[0]["word"], rows[0]["right"]) == ("at a", "bank", ".")
     assert (rows[0]["file"], rows[0]["line"], rows[0]["document"]) == (str(text), "3", "")
+    assert rows[0]["sentence"].split()[int(rows[0]["position"])] == "bank"
     first = json.loads(run(*given, "--json").out)["results"][0]
     assert (first["left"], first["line"], first["sentence"]) == ("at a", 3, ["She", "works", "at", "a", "bank", "."])
     nothing = run(*given[:-1], 0).out.splitlines()[0]
@@ -184,6 +185,13 @@ def test_words_side_by_side(run: Command, model: Path, text: Path, tmp_path: Pat
     lines = run("similar", "play", *given).out.splitlines()
     assert lines[0].split() == ["contexts", "static"]
     assert lines[1].split()[2] == "bank"
+    absent = run("similar", "river", *given[:4], "--vectors", tmp_path / "vectors.txt")
+    assert (absent.code, absent.err) == (0, "")
+    (tmp_path / "vectors.txt").write_text("play 1 0.5\nbank 1 0.4\n", encoding="utf-8")
+    absent = run("similar", "river", *given)
+    assert absent.out.splitlines()[0] == "contexts"
+    assert absent.err.startswith(f"polyseme: {tmp_path / 'vectors.txt'}: 'river' is not ")
+    refused(run("similar", "zebra", *given), "index: 'zebra' is not in it; give another word; ")
     output = json.loads(run("similar", "river", "-m", model, "--json").out)["results"]
     assert {one["source"] for one in output} == {"output"}
     assert "river" not in {one["word"] for one in output}
@@ -215,7 +223,11 @@ def test_a_part_of_an_index(run: Command, model: Path, text: Path, tmp_path: Pat
     assert [(one["file"], one["label"]) for one in found] == [(str(text), "old")] * 2
     only = json.loads(run("nearest", index, "A [bank]", "--only", "Play", "--only", "money", "--json").out)
     assert sorted(one["word"] for one in only["results"]) == ["money", "play", "play"]
-    refused(
-        run(*asked, "--label", "lost"), "index: no occurrence of 'bank'; leave out --words or --label, or index more"
-    )
+    refused(run(*asked, "--label", "New"), "index: no label is 'New'; it has 'old', 'new'; give one of them")
+    refused(run(*asked, "--document", "no"), f"index: no document is 'no'; it has '{text}', '{more}'; give one of")
+    lost = run("nearest", index, "A [play]", "--words", "same", "--label", "new")
+    refused(lost, "index: no occurrence of 'play'; leave out --words or --label, or index more text")
+    for number in range(9):
+        run("index", more, "--tokenize", "en", "-m", model, "-o", index, "--label", f"l{number}", "--append")
+    refused(run(*asked, "--label", "New"), "it has 'old', 'new', 'l0', 'l1', 'l2', 'l3', 'l4', 'l5' and 3 more; give")
     refused(run(*asked, "--group"), "one occurrence of each word, of the same word only, is one; leave out one of the")

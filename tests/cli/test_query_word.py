@@ -27,14 +27,18 @@ def test_every_command_that_asks_for_a_word(run: Command, model: Path, tmp_path:
     text, index = tmp_path / "novel.txt", tmp_path / "index"
     text.write_text("杨过大喜。小龙女看着杨过。\n" * 10, encoding="utf-8")
     assert run("index", text, "-m", model, "-o", index).code == 0
-    refused(run("similar", "杨过", "--index", index), f"'杨过' is not in it; {APART}")
-    refused(run("senses", "induce", "杨过", "--index", index), f"no occurrence of '杨过'; {APART}")
+    refused(run("similar", "杨过", "--index", index), f"'杨过' is not in it; {APART} when the text is indexed\n")
+    induced = run("senses", "induce", "杨过", "--index", index)
+    refused(induced, f"no occurrence of '杨过'; {APART} when the text is indexed\n")
+    refused(run("compare", "杨过", "杨过大喜。", "[杨过]来了。", "-m", model), f"{APART}, or put the word you mean in")
     refused(run("similar", "杨过", "-m", model), f"'杨过' is not among the 7 words; {APART} when a model is trained")
     refused(run("change", "杨过", text, text, "-m", model), f"none of the words is in both texts; {APART}")
-    refused(run("change", "杨过", index, index), f"none of the words is in both texts; {APART}")
+    refused(run("change", "杨过", index, index), f"in both texts; {APART} when the texts are indexed\n")
     told = run("nearest", index, "[杨过]大喜。", "-k", 1)
     assert told.code == 0
     assert told.err == f"polyseme: {index}: {APART} when the text is indexed\n"
+    same = run("nearest", index, "[杨过]大喜。", "--words", "same")
+    assert same.err == f"{told.err}polyseme: {index}: no occurrence of '杨过'; leave out --words\n"
     refused(run("similar", "杨康好", "--index", index), "is not in it; '杨康好' is cut into")
     refused(run("similar", "猫", "--index", index), "'猫' is not in it; give another word")
 

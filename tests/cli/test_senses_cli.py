@@ -196,7 +196,7 @@ class TestChange:
         assert header == ["word", "APD", "noise", "95%", "PRT", "noise", "95%", "old", "new"]
         assert {row[0]: row[7:] for row in rows} == {"bank": ["12", "12"], "play": ["6", "6"]}
         assert float(rows[0][1]) >= float(rows[1][1]) > 0
-        assert result.err == "polyseme: not in both texts: cards\n"
+        assert result.err == f"polyseme: not in {texts[1]}: cards\n"
 
     def test_all_words_as_json(self, run: Command, texts: tuple[Path, Path]) -> None:
         found = json.loads(run("change", *texts, "-m", TWO, "--least", 6, "--json").out)["results"]
@@ -227,18 +227,44 @@ class TestChange:
         drawn = (tmp_path / "change.svg").read_text()
         for text in ("Change from old.txt to new.txt", "bank", "play", "APD"):
             assert text in drawn
+        assert "noise (95% of shuffles are below)" in drawn
         refused(run("change", "bank", *texts, "-m", TWO, "--plot", tmp_path / "change.txt"), "change.txt")
+
+    def test_the_words_that_are_printed_are_drawn(self, run: Command, texts: tuple[Path, Path], tmp_path: Path) -> None:
+        given = ("change", *texts, "-m", TWO, "--least", 6, "-k", 2)
+        rows = run(*given, "--plot", tmp_path / "change.svg").out.splitlines()[1:]
+        drawn = (tmp_path / "change.svg").read_text()
+        words = [word for word in ("the", "bank", "of", "a", "play") if f">{word}</text>" in drawn]
+        assert sorted(words) == sorted(row.split()[0] for row in rows)
+
+    def test_words_within_their_noise(self, run: Command, texts: tuple[Path, Path]) -> None:
+        same = ("change", texts[0], texts[0], "-m", TWO, "--least", 6)
+        assert {line[-14:] for line in run(*same).out.splitlines()[1:]} == {"  within noise"}
+        given = ("change", *texts, "-m", TWO, "--least", 6)
+        found = json.loads(run(*given, "--json").out)["results"]
+        excesses = [one["apd"] - one["noise_apd_95"] for one in found]
+        assert excesses == sorted(excesses, reverse=True)
+        marked = [line.endswith("  within noise") for line in run(*given).out.splitlines()[1:]]
+        assert marked == [excess <= 0 for excess in excesses]
+        for measure in ("apd", "prt"):
+            ranked = [one[measure] for one in json.loads(run(*given, "--sort", measure, "--json").out)["results"]]
+            assert ranked == sorted(ranked, reverse=True)
+        refused(run(*given, "--sort", "excess", "--shuffles", 0), "--sort excess needs the noise, which --shuffles 0")
+        told = run(*given, "--examples", 1, "--csv")
+        assert told.err == "polyseme: --csv has no place for examples; --json has them\n"
 
     def test_indexes(self, run: Command, texts: tuple[Path, Path], index: Path, model: Path, tmp_path: Path) -> None:
         run("index", texts[1], "-m", model, "-o", tmp_path / "index2")
-        by_index = json.loads(run("change", "bank", index, tmp_path / "index2", "--json").out)["results"]
+        found = json.loads(run("change", "bank", index, tmp_path / "index2", "--json").out)
+        by_index = found["results"]
+        assert found["model"] == str(model)
         by_text = json.loads(run("change", "bank", *texts, "-m", model, "--json").out)["results"]
         assert by_index[0]["apd"] == pytest.approx(by_text[0]["apd"], abs=1e-3)
         assert by_index[0]["old"] == by_text[0]["old"] == 12
         refused(run("change", "bank", index, texts[1], "-m", model), "one is an index and the other is not")
 
     def test_options_of_texts_with_indexes(self, run: Command, index: Path) -> None:
-        for option, value in (("-m", "english-small"), ("--tokenize", "en")):
+        for option, value in (("-m", "english-small"), ("--tokenize", "en"), ("--layers", "1")):
             refused(run("change", "play", index, index, option, value), "is for texts, and")
 
     def test_refusals(self, run: Command, texts: tuple[Path, Path]) -> None:

@@ -16,6 +16,7 @@ from conftest import Command, refused
         ("serve english-small --port 99999", "'--port': should be at most 65535; got '99999'; see"),
         ("task train nre -o x", "'nre' is not one of 'classify', 'tag', 'ner', "),
         ("change a a.txt a.txt -m english-small --csv b.csv", "it prints: write ... --csv > b.csv"),
+        ("nearest index She was very [happy]", "(was very [happy]); put the sentence in quotes; see"),
         ("train a.txt -o m --epochs 0", "setting epochs: should be at least 1, got 0"),
     ],
 )

@@ -196,6 +196,9 @@ def test_the_command(tmp_path: Path, run: Command) -> None:
     remade = run("explore", tmp_path / "text-index", *options, "--remake")
     assert remade.code == 0, remade.err
     assert (folder / "map.json").stat().st_mtime_ns > before
+    rare = run("explore", tmp_path / "text-index", *options, "--word", "zebra")
+    assert rare.code == 0, rare.err
+    assert "'zebra' occurs 0 times in it, and senses need 10; the page has none of it\n" in rare.err
     refused(run("explore", tmp_path / "none.txt"), "no such index or text; give the folder of an index, or a file")
     refused(run("explore", "a", "b", "c"), "3 indexes or texts; one is shown, or two are compared")
     refused(run("explore", text, "--html", tmp_path / "x.pdf"), "expected the name of a file that ends in .html")

@@ -1,5 +1,6 @@
 """Change of words beside slow loops and known values."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -68,16 +69,18 @@ class TestCompare:
     def test_apd_is_that_of_a_double_loop(self) -> None:
         draw = np.random.default_rng(3)
         old, new = (unit((draw.standard_normal((count, 8)) + 0.5).astype(np.float32)) for count in (7, 12))
-        ((word, apd, prt, *counts),) = compare(usage({"x": old}), usage({"x": new}))
+        ((word, apd, prt, *counts, by_chance),) = compare(usage({"x": old}), usage({"x": new}))
         assert (word, counts) == ("x", [7, 12])
         assert apd == pytest.approx(slow_apd(list(old), list(new)), abs=1e-6)
         assert prt == pytest.approx(slow_prt(list(old), list(new)), abs=1e-6)
+        pairs = itertools.combinations([*old, *new], 2)
+        assert by_chance == pytest.approx(np.mean([1 - float(one @ two) for one, two in pairs]), abs=1e-6)
 
     def test_known_values(self) -> None:
         x, y = np.eye(2, dtype=np.float32)
         old = usage({"moved": [x, x], "same": [x], "split": [x, x], "gone": [x], "turned": [x]})
         new = usage({"moved": [y], "same": [x, x, x], "split": [x, y], "come": [x], "turned": [-x]})
-        found = {one.word: one[1:] for one in compare(old, new)}
+        found = {one.word: one[1:5] for one in compare(old, new)}
         assert list(found) == ["turned", "moved", "split", "same"]
         assert found["turned"] == pytest.approx((2, 2, 1, 1))
         assert found["moved"] == pytest.approx((1, 1, 2, 1))

@@ -109,6 +109,17 @@ class TestGathered:
         assert {one.word for one in changes} == {"the", "bank", "play", "river"}
         assert all(one.controls[0] in changes and one.noise for one in found)
 
+    def test_ranked_by_what_is_above_the_noise(self, embedder: Embedder, texts: tuple[Corpus, Corpus]) -> None:
+        found, _ = gather_evidence(compared(embedder, texts), least=2, top=99, examples=0, sort="excess")
+        excesses = [one.change.apd - one.noise.apd_95 for one in found if one.noise is not None]
+        assert excesses == sorted(excesses, reverse=True) == [one.excess for one in found]
+        first, _ = gather_evidence(compared(embedder, texts), least=2, top=2, examples=0, sort="excess")
+        assert [one.change.word for one in first] == [one.change.word for one in found[:2]]
+        by_prt, _ = gather_evidence(compared(embedder, texts), least=2, top=99, examples=0, sort="prt")
+        assert [one.change.prt for one in by_prt] == sorted((one.change.prt for one in found), reverse=True)
+        with pytest.raises(InputError, match="words are ranked by excess only if they are shuffled"):
+            gather_evidence(compared(embedder, texts), shuffles=0, sort="excess")
+
     def test_indexes_give_what_texts_give(
         self, embedder: Embedder, texts: tuple[Corpus, Corpus], tmp_path: Path
     ) -> None:

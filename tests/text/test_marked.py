@@ -1,12 +1,13 @@
 """A word in brackets is asked for in the tokens that the corpus would have."""
 
 import io
+import re
 
 import pytest
 
 from polyseme.errors import InputError
 from polyseme.text.choices import Tokenizer
-from polyseme.text.marked import marked
+from polyseme.text.marked import mark, marked
 from polyseme.text.segmentation import Segmentation
 from polyseme.text.tokenizers import tokenized
 
@@ -36,6 +37,9 @@ def test_the_tokens_are_those_of_the_text(tokenize: Tokenizer, sentence: str) ->
     [
         ("en", "I ca[n't] say", (["I", "ca", "n't", "say"], 2)),
         ("zh", "我给你打[电话]。", (["我", "给", "你", "打", "电话", "。"], 4)),  # 打电话 is a word of the dictionary
+        ("zh", "曹操大【怒】", (["曹操", "大", "怒"], 2)),
+        ("zh", "曹操大［怒］", (["曹操", "大", "怒"], 2)),
+        (None, "【 note 】 on the [bank]", (["【", "note", "】", "on", "the", "bank"], 5)),
         (None, "on the [bank].", (["on", "the", "bank", "."], 2)),
     ],
 )
@@ -46,11 +50,26 @@ def test_the_brackets_hold_one_token(
 
 
 @pytest.mark.parametrize(
-    "sentence", ["no bracket", "[one] and [two]", "an [ ] empty one", "never [closed", "in [New York]"]
+    ("sentence", "message"),
+    [
+        ("no bracket", " needs one word in brackets; write it as"),
+        ("an [ ] empty one", " needs one word in brackets; write it as"),
+        ("never [closed", " needs one word in brackets; write it as"),
+        ("[one] and [two]", ": 2 words are in brackets; leave them around the one you mean"),
+        ("【一】和【二】", ": 2 words are in brackets; leave them around the one you mean"),
+        ("in [New York]", ": 2 words are in the brackets; put them around one"),
+    ],
 )
-def test_one_word_is_marked(sentence: str) -> None:
-    with pytest.raises(InputError, match="needs one word in brackets; write it as"):
+def test_one_word_is_marked(sentence: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"{re.escape(sentence)}'{message}"):
         marked(sentence)
+
+
+def test_what_is_left_out_is_shown() -> None:
+    tokens = ["The", "river", "bank", "was", "steep"]
+    assert mark(tokens, 2) == mark(tokens, 2, around=2) == "The river [bank] was steep"
+    assert mark(tokens, 0, around=1) == "[The] river …"
+    assert mark(tokens, 4, around=1) == "… was [steep]"
 
 
 @pytest.mark.parametrize(("tokenize", "sentence"), [("en", "It was un[lovely]."), (None, "The river ban[k]s")])

@@ -21,26 +21,17 @@ from polyseme.cli.arguments import (
     model_path,
     open_corpus,
 )
+from polyseme.cli.change_results import change_table, draw_change, print_examples
 from polyseme.cli.progress import shown
-from polyseme.cli.tables import Column, Table, form_of, print_results
+from polyseme.cli.tables import Row, form_of, print_results
 from polyseme.errors import InputError
 from polyseme.nn.choices import Precision
+from polyseme.study.choices import ChangeSort
 from polyseme.text.choices import Reader, TokenizerChoice
 
 if TYPE_CHECKING:
-    from polyseme.index.occurrence import Occurrence
     from polyseme.progress import Watcher
-    from polyseme.study.change_evidence import Evidence
-    from polyseme.study.change_measures import Change
     from polyseme.study.compared import Compared
-
-_WORD, _COUNTS = Column("word"), (Column("old", 9, ","), Column("new", 9, ","))
-_APD, _PRT = Column("apd", 8, ".4f", title="APD"), Column("prt", 8, ".4f", title="PRT")
-_NOISE = {
-    name: (Column(f"noise_{name}", 8, ".4f", title="noise"), Column(f"noise_{name}_95", 8, ".4f", title="95%"))
-    for name in ("apd", "prt")
-}
-_CONTROL = {name: Column(f"control_{name}", 9, ".4f", title="controls") for name in ("apd", "prt")}
 
 
 def change(
@@ -65,6 +56,14 @@ def change(
         int, typer.Option(min=1, help="Occurrences of a word to embed in each text, spread evenly.")
     ] = 1000,
     k: Annotated[int, typer.Option("-k", min=1, help="How many words to print.")] = 50,
+    sort: Annotated[
+        ChangeSort | None,
+        typer.Option(
+            help="Rank by APD, by PRT, or by how far APD is above its noise (95%). [default: excess, or apd if nothing "
+            "is shuffled]",
+            show_default=False,
+        ),
+    ] = None,
     shuffles: Annotated[
         int,
         typer.Option(
@@ -83,7 +82,8 @@ def change(
         int, typer.Option(min=0, help="Compare each word with so many others that are as frequent in both texts.")
     ] = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the most changed words into this .png or .svg file.", show_default=False)
+        Path | None,
+        typer.Option(help="Draw the words that are printed into this .png or .svg file.", show_default=False),
     ] = None,
     tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,
@@ -101,7 +101,8 @@ def change(
     APD is the average distance (1 - cosine) between an old and a new occurrence, PRT the distance between their
     averages; letter case does not count. With indexes, all occurrences are compared, as they were embedded. Noise is
     what the measure reaches if the occurrences of both texts are shuffled and split again: its mean, and what 95% of
-    the shuffles do not exceed. A change that is not above it may be chance.
+    the shuffles do not exceed. A change that is not above it may be chance, and is marked. Words are ranked by how far
+    their APD is above it.
 
     Example: polyseme change plane cell gay 1900.txt 2000.txt -m english-small
     """
@@ -115,23 +116,32 @@ def change(
     if plot is not None:
         plots.check_path(plot)
     for_texts = _ForTexts(model, options, vectors, tokenize, dictionary, reader, precision, device, layers, most)
-    notes: list[str] = []
+    sort = sort or ("excess" if shuffles else "apd")
+    if sort == "excess" and not shuffles:
+        raise InputError("--sort excess needs the noise, which --shuffles 0 leaves out; leave out one of the two")
+    notes = ["--csv has no place for examples; --json has them"] if examples and as_csv else []
     with shown(progress) as watcher:
         compared = _compared(old, new, for_texts, watcher, notes)
         wanted = (2 if words else 0) if examples is None else examples
         settings = {"least": least, "top": k, "shuffles": shuffles, "examples": wanted, "controls": controls}
-        found, changes = gather_evidence(compared, words, **settings)
-    if missing := {word.casefold() for word in words} - {one.word for one in changes}:
-        notes.append(f"not in both texts: {', '.join(sorted(missing))}")
+        found, changes = gather_evidence(compared, words, **settings, sort=sort)
+    notes += _missing(words, compared, old, new)
     if plot is not None:
-        notes += _draw(changes, plot, old, new)
+        notes += draw_change(found, plot, old, new, sort=sort)
     for note in notes:
         typer.echo(f"polyseme: {note}", err=True)
-    facts = {"model": model, "old": old, "new": new, "words": len(changes)}
-    columns = _columns(shuffles=bool(shuffles), controls=bool(controls))
-    print_results(form, "change", facts, Table(columns, [one.to_dict() for one in found]))
+    facts: Row = {"model": model or compared.model, "old": old, "new": new, "words": len(changes)}
+    table = change_table(found, shuffles=bool(shuffles), controls=bool(controls), sort=sort, form=form)
+    print_results(form, "change", facts, table)
     if form == "text":
-        _print_examples(found)
+        print_examples(found)
+
+
+def _missing(words: list[str], compared: "Compared", old: str, new: str) -> list[str]:
+    """One note for each text that lacks some of the words."""
+    folded = sorted({word.casefold() for word in words})
+    lacking = [[word for word in folded if not counts[word]] for counts in compared.counts]
+    return [f"not in {text}: {', '.join(some)}" for text, some in zip((old, new), lacking, strict=True) if some]
 
 
 @dataclass(frozen=True)
@@ -157,6 +167,7 @@ class _ForTexts:
             "--vectors": self.vectors,
             "--tokenize": None if self.tokenize == "auto" else self.tokenize,
             "--dictionary": self.dictionary,
+            "--layers": None if self.layers == "top" else self.layers,
         }
         for name, value in given.items():
             if value is not None:
@@ -188,36 +199,3 @@ def _compared(old: str, new: str, given: _ForTexts, watcher: "Watcher", notes: l
     compared = ComparedTexts(embedder, *texts, most=given.most, layers=layers, watcher=watcher)
     notes += [f"{text}: {text.repairs}" for text in texts if text.repairs]
     return compared
-
-
-def _columns(*, shuffles: bool, controls: bool) -> list[Column]:
-    """The columns of the table: word, measures with what chance and control words reach, counts."""
-    columns = [_WORD]
-    for measure in (_APD, _PRT):
-        columns += [measure, *(_NOISE[measure.name] if shuffles else ())]
-        columns += [_CONTROL[measure.name]] if controls else []
-    return [*columns, *_COUNTS]
-
-
-def _print_examples(found: "list[Evidence]") -> None:
-    for one in found:
-        if one.new or one.gone:
-            typer.echo(f"\n{one.change.word}")
-            _print_sentences("new", one.new)
-            _print_sentences("gone", one.gone)
-
-
-def _print_sentences(what: str, found: "list[Occurrence]") -> None:
-    from polyseme.text.marked import mark
-
-    for one in found:
-        typer.echo(f"  {what:4}  {one.similarity:.3f}  {mark(one.sentence, one.position, around=12)}")
-
-
-def _draw(found: "list[Change]", path: Path, old: str, new: str) -> list[str]:
-    """Draw the most changed words; return the note about the picture, if any."""
-    from polyseme import plots
-
-    title = f"Change from {Path(old).name} to {Path(new).name}"
-    note = plots.change_chart(path, [(one.word, one.apd) for one in found], title=title)
-    return [note] if note else []

@@ -70,7 +70,7 @@ def compare(
     form = form_of(as_json, as_csv)
     if plot is not None:
         plots.check_path(plot)
-    plain = " ".join(sentences).replace("[", "").replace("]", "")
+    plain = _plain(word, sentences)
     chosen = _bundled_model(plain) if model is None else model
     embedder = load(model_path(chosen, options, vectors))
     cut, note = resolve(tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: plain)
@@ -84,6 +84,21 @@ def compare(
         return
     facts: dict[str, JSON] = {"model": chosen, **found.to_dict()}
     print_results(form, "compare", facts, Table(_COLUMNS, found.pairs()))
+
+
+def _plain(word: str, sentences: list[str]) -> str:
+    """The sentences without brackets; words of a sentence that stands without quotes are refused."""
+    from polyseme.text.looks import language_of
+
+    alone = [one for one in sentences if len(one.split()) == 1 and word.casefold() not in one.casefold()]
+    if (
+        2 * len(alone) > len(sentences)
+        and language_of(" ".join(sentences)) != "chinese"
+        and not any(" " in one for one in sentences)
+    ):
+        quoted = f'"{" ".join(sentences)}"'
+        raise InputError(f"{len(sentences)} sentences of one word each; put each sentence in quotes: {quoted}")
+    return " ".join(sentences).replace("[", "").replace("]", "")
 
 
 def _bundled_model(text: str) -> str:

@@ -190,9 +190,12 @@ def _fitting_model(path: Path) -> str:
 
 
 def _write(html: Path, parts: "Parts", points: int, words: list[str]) -> None:
-    from polyseme.serve.html_export import write_html
+    from polyseme.serve.html_export import too_rare, write_html
 
-    count = write_html(html, parts, points=points, words=words)
+    rare = too_rare(parts, words)
+    for note in rare.values():
+        typer.echo(f"polyseme: {note}", err=True)
+    count = write_html(html, parts, points=points, words=[word for word in words if word not in rare])
     typer.echo(f"{html}: {counted(count, 'point')}, {html.stat().st_size / (1 << 20):.1f} MiB", err=True)
 
 

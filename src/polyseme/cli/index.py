@@ -204,12 +204,12 @@ def nearest(
     form = form_of(as_json, as_csv)
     opened = OccurrenceIndex(index, model=query_model(model, options, vectors))
     tokens, position = marked(sentence, opened.segmentation)
-    _tell_if_cut(opened, tokens[position])
+    apart = _tell_if_cut(opened, tokens[position])
     search = partial(opened.nearest, tokens, position, k=k, words=words, group=group)
     found = search(only=only or None, document=document, label=label, exact=exact, whiten=whiten)
     if not found:
         part = {"only": only, "document": document, "label": label}
-        raise _none_found(opened, tokens[position], words, part)
+        raise _none_found(opened, tokens[position], words, part, more_text=not apart)
     if form == "text":
         return _print_found(found, opened.name, kwic)
     facts: Row = {"index": opened.name, "sentence": [*tokens], "position": position, "whitened": whiten}
@@ -222,12 +222,24 @@ def _as_table(found: "list[Occurrence]", kwic: int | None) -> Table:
     return Table(KWIC, [kwic_row(one, kwic) for one in found])
 
 
-def _none_found(index: "OccurrenceIndex", word: str, words: Words, part: Mapping[str, object]) -> InputError:
+def _none_found(
+    index: "OccurrenceIndex", word: str, words: Words, part: Mapping[str, object], *, more_text: bool
+) -> InputError:
     """What to raise if nothing fits the options that were given."""
+    for name, known in (("label", index.numbered.labels), ("document", index.numbered.documents)):
+        if part[name] is not None and part[name] not in (there := known()):
+            some = f"it has {_some(there)}; give one of them" if there else f"it has none; leave out --{name}"
+            return InputError(f"{index.name}: no {name} is {part[name]!r}; {some}")
     which = {"any": "", "same": f" of {word!r}", "other": f" of another word than {word!r}"}[words]
     given = {"words": words != "any", **part}
     named = " or ".join(f"--{name}" for name, value in given.items() if value)
-    return InputError(f"{index.name}: no occurrence{which}; leave out {named}, or index more text")
+    return InputError(f"{index.name}: no occurrence{which}; leave out {named}{', or index more text' * more_text}")
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    """The first of some names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(repr, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _print_found(found: "list[Occurrence]", name: str, kwic: int | None) -> None:
@@ -246,10 +258,11 @@ def _print_found(found: "list[Occurrence]", name: str, kwic: int | None) -> None
         )
 
 
-def _tell_if_cut(index: "OccurrenceIndex", word: str) -> None:
-    """Say so if the tokeniser of an index never makes this word a token."""
+def _tell_if_cut(index: "OccurrenceIndex", word: str) -> bool:
+    """Whether the tokeniser of an index never makes this word a token; if so, say it."""
     from polyseme.text.query_word import cut_apart
 
-    apart = None if word in index.counts else cut_apart(word, index.segmentation)
+    apart = None if word in index.counts else cut_apart(word, index.segmentation, "when the text is indexed")
     if apart is not None:
-        typer.echo(f"polyseme: {index.name}: {apart} when the text is indexed", err=True)
+        typer.echo(f"polyseme: {index.name}: {apart}", err=True)
+    return apart is not None

@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 
 COLUMNS = tuple(
     Column(name)
-    for name in ("left", "word", "right", "similarity", "file", "line", "document", "name", "label", "position")
+    for name in (
+        "left",
+        "word",
+        "right",
+        "similarity",
+        "file",
+        "line",
+        "document",
+        "name",
+        "label",
+        "sentence",
+        "position",
+    )
 )
 """What CSV has of an occurrence in its context."""
 

@@ -123,7 +123,9 @@ def _got(error: Any) -> str:
 
 
 def _hint(error: Any) -> str:
-    """What can be given where nothing was."""
+    """What can be given where nothing was, or how what is too much is put together."""
+    if error.ctx and error.ctx.info_name in ("nearest", "substitutes") and "unexpected extra arg" in str(error.message):
+        return "; put the sentence in quotes"
     if type(error).__name__ != "MissingParameter":
         return ""
     return _MISSING.get(getattr(error.param, "name", None) or "", "")

@@ -1,5 +1,7 @@
 """``polyseme similar``: the words nearest to a word."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,24 +53,41 @@ def similar(
     from polyseme.embed.static_vectors import StaticVectors
 
     form = form_of(as_json, as_csv)
-    found: dict[str, list[dict[str, JSON]]] = {}
+    places: dict[str, Callable[[], list[dict[str, JSON]]]] = {}
     if index is not None:
         from polyseme.index.occurrence_index import OccurrenceIndex
 
-        found["contexts"] = [one.to_dict() for one in OccurrenceIndex(index).similar(word, k=k, least=least)]
+        similar_to = OccurrenceIndex(index).similar
+        places["contexts"] = lambda: [one.to_dict() for one in similar_to(word, k=k, least=least)]
     if model is not None:
         kind, table, cut = _table(model)
-        found[kind] = _nearest(StaticVectors(table), word, k, where=model, cut=cut)
+        places[kind] = partial(_nearest, StaticVectors(table), word, k, where=model, cut=cut)
     if vectors is not None:
-        found["static"] = _nearest(StaticVectors.load(vectors), word, k, where=str(vectors))
-    if not found:
-        raise InputError("nothing to look in; give --index, --model or --vectors")
+        places["static"] = partial(_nearest, StaticVectors.load(vectors), word, k, where=str(vectors))
+    found = _where_it_is(places)
     if form == "text":
         _print_side_by_side(found)
         return
     rows = [{"source": source, "occurrences": None, **one} for source, some in found.items() for one in some]
     names = ("source", "word", "similarity", "occurrences")
     print_results(form, "similar", {"word": word}, Table([Column(name) for name in names], rows))
+
+
+def _where_it_is(places: "dict[str, Callable[[], list[dict[str, JSON]]]]") -> "dict[str, list[dict[str, JSON]]]":
+    """What each place has, with a note for one that lacks the word; an error if all do."""
+    if not places:
+        raise InputError("nothing to look in; give --index, --model or --vectors")
+    found, lacking = {}, []
+    for name, look in places.items():
+        try:
+            found[name] = look()
+        except InputError as error:
+            lacking.append(error)
+    if not found:
+        raise InputError("; ".join(map(str, lacking)))
+    for why in lacking:
+        typer.echo(f"polyseme: {why}", err=True)
+    return found
 
 
 def _table(model: str) -> "tuple[str, WordVectors, Segmentation | None]":
@@ -102,6 +121,7 @@ def _nearest(
     try:
         return [{"word": near, "similarity": similarity} for near, similarity in vectors.nearest(word, k)]
     except InputError as error:
-        apart = cut_apart(word, cut) if cut is not None and word not in vectors else None
-        why = f"{word!r} is not among the {len(vectors):,} words; {apart} when a model is trained" if apart else error
+        asked = None if word in vectors else cut
+        apart = None if asked is None else cut_apart(word, asked, "when a model is trained")
+        why = f"{word!r} is not among the {len(vectors):,} words; {apart}" if apart else error
         raise InputError(f"{where}: {why}") from error

@@ -36,5 +36,6 @@ def too_rare(counts: Mapping[str, int], word: str, least: int, cut: Segmentation
     if times := counts.get(word, 0):
         return f"occurs only {times} times in it, fewer than {least}; give another word or a lower limit"
     others = [other for other in counts if other.casefold() == word.casefold()]
-    advice = f"try {max(others, key=counts.__getitem__)!r}" if others else cut_apart(word, cut)
+    apart = cut_apart(word, cut, "when the text is indexed")
+    advice = f"try {max(others, key=counts.__getitem__)!r}" if others else apart
     return f"is not in it; {advice or 'give another word'}"

@@ -69,6 +69,14 @@ class FolderStore(Store):
             parts.append((similarities, numbers + start))
         return merge(parts, k)
 
+    def labels(self) -> list[str]:
+        """The labels that texts were indexed with."""
+        return list(dict.fromkeys(shard.label for shard in self._shards if shard.label is not None))
+
+    def documents(self) -> list[str]:
+        """The documents of its occurrences; or files, where their source names no document."""
+        return list(dict.fromkeys(name for shard in self._shards for name in shard.documents()))
+
     def numbers(self, word: str) -> Numbers:
         """The numbers of a word's occurrences in any letter case, ascending."""
         return np.concatenate([shard.places(word) + start for start, shard in self._each()])

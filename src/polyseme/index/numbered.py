@@ -24,6 +24,14 @@ class Numbered:
             return every
         return every[np.unique(np.linspace(0, len(every) - 1, most).astype(np.int64))]
 
+    def labels(self) -> list[str]:
+        """The labels that texts were indexed with."""
+        return self._store.labels()
+
+    def documents(self) -> list[str]:
+        """The documents of the occurrences; or files, where their source names no document."""
+        return self._store.documents()
+
     def words(self, numbers: Numbers) -> list[str]:
         """The word of each."""
         return self._store.words(numbers)

@@ -141,6 +141,11 @@ class OccurrenceIndex:
         """What the vectors depend on: those of two indexes can be compared if this is the same."""
         return {"model": self._about.model, "layers": self._about.layers, "precision": self._about.precision}
 
+    @property
+    def model(self) -> str:
+        """Where the model is that it was built with; its fingerprint if that is not known, or is two files."""
+        return self._about.model_path if isinstance(self._about.model_path, str) else self._about.model
+
     @cached_property
     def segmentation(self) -> Segmentation:
         """How the text was tokenised; queries are tokenised in the same way."""
@@ -236,7 +241,8 @@ class OccurrenceIndex:
         """
         numbers = self.numbered.of(word, most=most)
         if not len(numbers):
-            why = cut_apart(word, self.segmentation) or "it is not in the text, or was not chosen"
+            why = cut_apart(word, self.segmentation, "when the text is indexed")
+            why = why or "it is not in the text, or was not chosen"
             raise InputError(f"{self.name}: no occurrence of {word!r}; {why}")
         return self.numbered.read(numbers), self.numbered.vectors(numbers)
 

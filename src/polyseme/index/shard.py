@@ -133,9 +133,20 @@ class Shard:
         """The numbers of the occurrences in a document; or in a file, where its source names no document."""
         if PLACES not in self._record.files or name not in self._places[1]:
             return np.zeros(0, np.int64)
-        rows, number = self._places[0], self._places[1].index(name)
-        there = np.where(rows[:, 2] == UNKNOWN, rows[:, 0], rows[:, 2]) == number  # (S,)
+        there = self._document_numbers() == self._places[1].index(name)  # (S,)
         return np.flatnonzero(there[self._occurrences[:, 0]])
+
+    def documents(self) -> list[str]:
+        """The documents of the occurrences; or files, where their source names no document."""
+        if PLACES not in self._record.files:
+            return []
+        numbers = np.unique(self._document_numbers()[self._occurrences[:, 0]])
+        return [self._places[1][number] for number in numbers[numbers != UNKNOWN].tolist()]
+
+    def _document_numbers(self) -> NDArray[np.int32]:
+        """The number (S,) of each sentence's document, or file."""
+        rows = self._places[0]
+        return np.where(rows[:, 2] == UNKNOWN, rows[:, 0], rows[:, 2])
 
     def vectors(self, numbers: Numbers) -> Vectors:
         """The unit vectors (n, D) of some occurrences, as they are stored."""

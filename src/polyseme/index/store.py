@@ -104,6 +104,14 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def labels(self) -> list[str]:
+        """The labels that texts were indexed with."""
+
+    @abstractmethod
+    def documents(self) -> list[str]:
+        """The documents of its occurrences; or files, where their source names no document."""
+
+    @abstractmethod
     def numbers(self, word: str) -> Numbers:
         """The numbers of a word's occurrences in any letter case, ascending."""
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
+from polyseme.plots.change import change_chart
 from polyseme.plots.confusion import confusion_chart
-from polyseme.plots.picture import COLOURS, MARKERS, Page, check_path, picture
+from polyseme.plots.picture import COLOURS, MARKERS, Page, check_path, picture, shortened
 from polyseme.plots.samples import sample_chart
 from polyseme.plots.similarity import similarity_map
 
@@ -26,8 +27,6 @@ __all__ = [
     "sample_chart",
     "similarity_map",
 ]
-
-_LONGEST = 44  # characters of a label
 
 
 def occurrence_map(
@@ -59,7 +58,7 @@ def occurrence_map(
     flat, member = _two_dimensions(points), np.asarray(clusters)
     numbers = sorted(set(member.tolist()))
     legend = {number: names[number] if names else f"sense {number + 1}" for number in numbers}
-    texts = [_shortened(text) for text in texts or ()]
+    texts = [shortened(text) for text in texts or ()]
     with picture(path, [*texts, *legend.values(), title], title=title) as page:
         for number in numbers:
             _scatter(page, flat[member == number], number, size=28 if len(points) < 500 else 12)
@@ -91,7 +90,7 @@ def mix_chart(path: Path, mixes: Mapping[str, Sequence[float]], *, title: str = 
     layers = {len(shares) for shares in mixes.values()}
     if len(layers) != 1:
         raise InputError(f"mixes of {sorted(layers)} layers; give at least one, and all of the same number of layers")
-    tasks = [_shortened(task) for task in mixes]
+    tasks = [shortened(task) for task in mixes]
     shares = np.array(list(mixes.values()))  # (tasks, layers)
     left = np.zeros(len(tasks))
     with picture(path, [*tasks, title], title=title, height=1.6 + 0.5 * len(tasks)) as page:
@@ -137,34 +136,6 @@ def probe_chart(
     return page.note
 
 
-def change_chart(
-    path: Path, changes: Sequence[tuple[str, float]], *, measure: str = "APD", title: str = "", most: int = 30
-) -> str | None:
-    """Draw words ranked by how much they changed, the most changed on top.
-
-    Args:
-        path: The file to write.
-        changes: Words with their change.
-        measure: The name of the measure.
-        title: The title above the picture.
-        most: Maximum number of words to draw.
-    """
-    if not changes:
-        raise InputError(f"{path}: no word to draw; give at least one with its change")
-    ranked = sorted(changes, key=lambda pair: -pair[1])[:most]
-    words = [_shortened(word) for word, _ in ranked]
-    height = max(2.5, 1.3 + 0.24 * len(words))
-    with picture(path, [*words, measure, title], title=title, height=height) as page:
-        axes = page.axes
-        bars = axes.barh(range(len(words)), [change for _, change in ranked], height=0.7, color=COLOURS[0])
-        axes.bar_label(bars, [f"{change:.3f}" for _, change in ranked], padding=3, fontsize=9)
-        axes.set_yticks(range(len(words)), words)
-        axes.set_ylim(len(words) - 0.4, -0.6)
-        axes.margins(x=0.1)
-        axes.set_xlabel(measure if len(ranked) == len(changes) else f"{measure}, {most} of {len(changes):,} words")
-    return page.note
-
-
 def _two_dimensions(points: NDArray[np.floating]) -> NDArray[np.floating]:
     """Project points (N, D) on their two principal components: (N, 2)."""
     if points.ndim != 2 or not points.size:
@@ -189,11 +160,6 @@ def _middle_first(
         distance = np.linalg.norm(flat[rows] - np.median(flat[rows], axis=0), axis=1)
         nearest.append(rows[np.argsort(distance, kind="stable")].tolist())
     return [rows[turn] for turn in range(most) for rows in nearest if turn < len(rows)]
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def _colour(number: int) -> str:

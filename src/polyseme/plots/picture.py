@@ -157,6 +157,12 @@ def picture(path: str | Path, texts: Sequence[str], *, title: str, height: float
             raise OutputError(f"{path}: could not be written ({reason(error)})") from error
 
 
+def shortened(text: str, longest: int = 44) -> str:
+    """A text in one line of at most so many characters; what is left out is an ellipsis at its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
 def _columns(text: str) -> int:
     """How wide a text is, in Latin letters: a Chinese character is as wide as two."""
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)

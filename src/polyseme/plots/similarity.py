@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
-from polyseme.plots.picture import picture
+from polyseme.plots.picture import Page, picture, shortened
 
 _LONGEST = 36  # characters of a label
 _DARK = 0.6  # of the scale: numbers are white from here on
@@ -28,7 +28,7 @@ def similarity_map(
         One line to show to the user if some characters could not be drawn, else None.
     """
     _check(path, tables, count := len(labels))
-    shown = [f"{number}  {_shortened(label)}" for number, label in enumerate(labels, 1)]
+    shown = [f"{_number(number, count)}  {shortened(label, _LONGEST)}" for number, label in enumerate(labels, 1)]
     names = ["mean of layers" if name == "mean" else f"layer {name}" for name in tables]
     gap = np.full((count, 1), np.nan)
     columns = [part for table in tables.values() for part in (np.asarray(table, dtype=float), gap)][:-1]
@@ -47,6 +47,7 @@ def similarity_map(
             page.axes.text(start + (count - 1) / 2, count - 0.35, f"\n{name}", ha="center", va="top")
         if count <= 8:
             _write_numbers(page.axes, drawn, low)
+        _align_left(page)
     return page.note
 
 
@@ -61,13 +62,23 @@ def _check(path: Path, tables: Mapping[str, NDArray[np.floating]], count: int) -
         raise InputError(f"{path}: no similarity to draw; give at least one layer and one label")
 
 
+def _number(number: int, count: int) -> str:
+    """A number as wide as the largest one, with spaces as wide as digits before it."""
+    return str(number).rjust(len(str(count)), "\u2007")
+
+
+def _align_left(page: Page) -> None:
+    """Let the labels begin below each other, as far from the squares as the widest one needs."""
+    labels = page.axes.get_yticklabels()
+    figure = page.axes.figure
+    widest = max(label.get_window_extent().width for label in labels)
+    page.axes.tick_params(axis="y", pad=8 + 1.02 * widest * 72 / figure.dpi)
+    for label in labels:
+        label.set_horizontalalignment("left")
+
+
 def _write_numbers(axes: "object", drawn: NDArray[np.floating], lowest: float) -> None:
     for (row, column), value in np.ndenumerate(drawn):
         if np.isfinite(value):
             ink = "white" if (value - lowest) / (1 - lowest or 1) > _DARK else "black"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=7)  # type: ignore[attr-defined]
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -10,12 +10,14 @@ import numpy as np
 
 from polyseme.errors import InputError, OutputError
 from polyseme.files.whole import JSON, reason, write_text
+from polyseme.progress.figures import counted
 from polyseme.serve import explored
 from polyseme.serve.explore_requests import MapSensesRequest
 from polyseme.serve.explorer import TYPES, Explorer
 from polyseme.serve.pages import STATIC
 from polyseme.serve.parts import Parts
 from polyseme.study.maps.occurrence_map import numbered_names
+from polyseme.study.sense_induction import LEAST
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
@@ -57,6 +59,18 @@ def write_html(path: Path, parts: Parts, *, points: int, words: Sequence[str]) -
     except OSError as error:
         raise OutputError(f"{path}: could not be written ({reason(error)}); give another name") from error
     return len(some)
+
+
+def too_rare(parts: Parts, words: Sequence[str]) -> dict[str, str]:
+    """Words that have too few occurrences for senses, each with one line that says so."""
+    index = explored.explorer_of(parts).indexes[0]
+    times = {word: len(index.numbered.of(word)) for word in words}
+    return {
+        word: f"{index.name}: {word!r} occurs {counted(count, 'time')} in it, and senses need {LEAST}; the page has "
+        "none of it"
+        for word, count in times.items()
+        if count < LEAST
+    }
 
 
 def check_path(path: Path) -> None:

@@ -10,12 +10,15 @@ from polyseme.errors import InputError
 from polyseme.files.whole import JSON
 from polyseme.index.occurrence import Occurrence
 from polyseme.study.change_measures import Change
+from polyseme.study.choices import ChangeSort
 from polyseme.study.compared import Compared, Occurrences
 from polyseme.study.control_words import control_words
 
 _SEED = 1
 _MOST = 1000
 """Occurrences in each text that are shuffled, and of which examples are chosen."""
+_LEAST_MEASURED = 50
+"""Words whose noise is measured if they are ranked by it, or twice as many as are wanted if that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class Evidence:
     gone: list[Occurrence]
     controls: list[Change]
 
+    @property
+    def excess(self) -> float | None:
+        """APD minus what 95% of the shuffles do not exceed; None if nothing was shuffled."""
+        return None if self.noise is None else self.change.apd - self.noise.apd_95
+
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it."""
         noise, controls = self.noise, self.controls
@@ -75,6 +83,7 @@ def gather_evidence(
     shuffles: int = 20,
     examples: int = 2,
     controls: int = 0,
+    sort: ChangeSort = "apd",
 ) -> tuple[list[Evidence], list[Change]]:
     """Compare words in two texts, and say of the most changed ones how sure that is and what has changed.
 
@@ -86,24 +95,47 @@ def gather_evidence(
         shuffles: How often the occurrences of a word are shuffled to see what chance does; 0 for not at all.
         examples: Sentences that are new, and that are gone, to give for each word; 0 for none.
         controls: Words as frequent as each, to compare it with; 0 for none.
+        sort: What words are ranked by; see `ChangeSort`. For ``"excess"`` the noise of 2 * ``top`` words is measured.
 
     Returns:
-        The evidence for the most changed words, and the changes of all words; each with the most changed first.
+        The evidence for the most changed words, and the changes of all words by their APD; the most changed first.
     """
-    if min(shuffles, examples, controls) < 0:
-        raise InputError("shuffles, examples and controls are numbers of at least 0; leave out the negative one")
+    _check(sort, shuffles, examples, controls)
     targets = compared.choose(words, least)
     beside = {word: control_words(word, compared.counts, controls) for word in targets if words and controls}
     more = {other for others in beside.values() for other in others}
     found = compared.changes({*targets, *more} if words else (), least=least, keep=targets if words else ())
     by_word, wanted = {one.word: one for one in found}, [one for one in found if one.word in targets]
-    names = [one.word for one in wanted[:top]] if shuffles or examples else []
+    measured = _first(wanted, top, sort)
+    names = [one.word for one in measured] if shuffles or examples else []
     places, result = compared.occurrences(names, most=_MOST), []
-    for one in wanted[:top]:
+    for one in measured:
         others = beside.get(one.word) or control_words(one.word, compared.counts, controls, among=by_word)
-        evidence = _evidence(one, places.get(one.word), [by_word[other] for other in others], shuffles, examples)
-        result.append(evidence)
-    return result, wanted
+        beside_it = [by_word[other] for other in others]
+        result.append(_evidence(one, places.get(one.word), beside_it, shuffles, examples))
+    return _ranked(result, sort)[:top], wanted
+
+
+def _ranked(found: list[Evidence], sort: ChangeSort) -> list[Evidence]:
+    """By excess if that is asked for, else as they are."""
+    return sorted(found, key=lambda one: (-(one.excess or 0.0), one.change.word)) if sort == "excess" else found
+
+
+def _check(sort: ChangeSort, shuffles: int, examples: int, controls: int) -> None:
+    """Refuse numbers and a ranking that mean nothing."""
+    if sort == "excess" and not shuffles:
+        raise InputError("words are ranked by excess only if they are shuffled; shuffle them, or rank them by apd")
+    if min(shuffles, examples, controls) < 0:
+        raise InputError("shuffles, examples and controls are numbers of at least 0; leave out the negative one")
+
+
+def _first(changes: list[Change], top: int, sort: ChangeSort) -> list[Change]:
+    """The words that can be among the most changed ones, the most changed first."""
+    if sort == "excess":
+        ranked = sorted(changes, key=lambda one: (one.by_chance - one.apd, one.word))
+        return ranked[: max(2 * top, _LEAST_MEASURED)]
+    by_prt = sort == "prt"
+    return sorted(changes, key=lambda one: (-(one.prt if by_prt else one.apd), one.word))[:top]
 
 
 def _evidence(

@@ -7,6 +7,9 @@ For unit vectors x of the old occurrences and y of the new ones:
 - PRT, the distance of the prototypes, is 1 - cos(mean(x), mean(y)). It is also published inverted, as
   1 / cos(mean(x), mean(y)), which ranks words in the same order.
 
+If the occurrences of both texts are shuffled and split again, the mean of APD over all splits is the mean of
+1 - cos(x, y) over all pairs of different occurrences, which the sums give as well.
+
 APD grows with the number of senses even if none is new; PRT is 0 if the averages agree. (Kutuzov and Giulianelli 2020,
 "UiO-UvA at SemEval-2020 Task 1".)
 """
@@ -30,6 +33,8 @@ class Change(NamedTuple):
     old: int
     """Occurrences that were compared, in each text."""
     new: int
+    by_chance: float = 0.0
+    """The mean APD over all ways to split the occurrences of both texts anew."""
 
     def to_dict(self) -> dict[str, JSON]:
         """As JSON holds it."""
@@ -60,6 +65,10 @@ class Usage:
         """The average (D,) of a word's unit vectors."""
         return self._sums[word] / self.counts[word]
 
+    def sum(self, word: str) -> NDArray[np.float64]:
+        """The sum (D,) of a word's unit vectors."""
+        return self._sums[word]
+
 
 def compare(old: Usage, new: Usage) -> list[Change]:
     """The change of the words that are in both texts, by APD, the most changed first."""
@@ -68,5 +77,12 @@ def compare(old: Usage, new: Usage) -> list[Change]:
         one, two = old.mean(word), new.mean(word)
         product, lengths = float(one @ two), float(np.linalg.norm(one) * np.linalg.norm(two))
         prt = max(0.0, 1 - product / lengths) if lengths else 1.0
-        changes.append(Change(word, max(0.0, 1 - product), prt, old.counts[word], new.counts[word]))
+        counts = old.counts[word], new.counts[word]
+        by_chance = _by_chance(old.sum(word) + new.sum(word), sum(counts))
+        changes.append(Change(word, max(0.0, 1 - product), prt, *counts, by_chance))
     return sorted(changes, key=lambda change: (-change.apd, change.word))
+
+
+def _by_chance(total: NDArray[np.float64], count: int) -> float:
+    """The mean of 1 - cosine over all pairs of different vectors, of which this is the sum (D,)."""
+    return 1 - float(total @ total - count) / (count * (count - 1))

@@ -11,6 +11,7 @@ from polyseme.errors import InputError
 from polyseme.files.whole import JSON
 from polyseme.index.vectors import unit
 from polyseme.text.marked import marked
+from polyseme.text.query_word import cut_apart
 from polyseme.text.segmentation import Segmentation
 
 
@@ -87,7 +88,7 @@ def compare_word(
 
 def find_word(word: str, sentence: str, cut: Segmentation) -> tuple[list[str], int]:
     """The tokens of a sentence and the position of a word in it: in brackets, or the only one that is this word."""
-    if "[" in sentence:
+    if "[" in sentence or any(f"{opening}{word}{closing}" in sentence for opening, closing in ("【】", "［］")):
         return marked(sentence, cut)
     tokens = [token for some in cut.sentences(sentence) for token in some]
     positions = [position for position, token in enumerate(tokens) if token.casefold() == word.casefold()]
@@ -97,7 +98,8 @@ def find_word(word: str, sentence: str, cut: Segmentation) -> tuple[list[str], i
         raise InputError(
             f"{sentence!r}: {word!r} stands in it {len(positions)} times; put the one you mean in brackets: [{word}]"
         )
+    advice = (cut_apart(word, cut) if word in sentence else None) or "check the spelling"
     raise InputError(
-        f"{sentence!r}: {word!r} is not one of its tokens ({' '.join(tokens)}); check the spelling, or put the word "
-        "you mean in brackets"
+        f"{sentence!r}: {word!r} is not one of its tokens ({' '.join(tokens)}); {advice}, or put the word you mean in "
+        "brackets"
     )

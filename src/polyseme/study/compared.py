@@ -23,9 +23,13 @@ class Compared(ABC):
 
     Attributes:
         counts: How often each word, in lower case, occurs in the old and in the new text.
+        model: What made the vectors, as messages name it.
         segmentation: How the old text was tokenised.
+        when_cut: When a dictionary can be given, if not now.
     """
 
+    when_cut = ""
+    model: str
     counts: tuple[Counter[str], Counter[str]]
     segmentation: Segmentation
 
@@ -49,7 +53,7 @@ class Compared(ABC):
         old, new = self.counts
         if words:
             chosen = {word.casefold() for word in words if old[word.casefold()] and new[word.casefold()]}
-            apart = next(filter(None, (cut_apart(word, self.segmentation) for word in words)), None)
+            apart = next(filter(None, (cut_apart(word, self.segmentation, self.when_cut) for word in words)), None)
             advice = apart or "check their spelling, and how the text is tokenised"
             what = f"none of the words is in both texts; {advice}"
         else:

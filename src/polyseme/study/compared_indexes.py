@@ -17,6 +17,8 @@ class ComparedIndexes(Compared):
         new: Another, built with the same model and layers.
     """
 
+    when_cut = "when the texts are indexed"
+
     def __init__(self, old: str | Path, new: str | Path) -> None:
         self._indexes = OccurrenceIndex(old), OccurrenceIndex(new)
         for name, value in self._indexes[0].made_with.items():
@@ -26,6 +28,7 @@ class ComparedIndexes(Compared):
                     f"{one} was built with {name} {value!r}, {two} with {other!r}; their vectors cannot be compared, "
                     "build both alike"
                 )
+        self.model = self._indexes[0].model
         self.segmentation = self._indexes[0].segmentation
         self.counts = folded(self._indexes[0].counts), folded(self._indexes[1].counts)
 

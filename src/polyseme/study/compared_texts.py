@@ -47,7 +47,7 @@ class ComparedTexts(Compared):
         self._embedder, self._texts, self._watcher = embedder, (old, new), watcher
         self._most, self._layers = most, layers
         self._kept: tuple[dict[str, _Kept], dict[str, _Kept]] = ({}, {})
-        self.segmentation = old.segmentation
+        self.model, self.segmentation = embedder.name, old.segmentation
         self.counts = _count(old, watcher), _count(new, watcher)
 
     def changes(self, words: Collection[str] = (), *, least: int = 10, keep: Collection[str] = ()) -> list[Change]:

@@ -8,23 +8,22 @@ from polyseme.text.dictionary import within_word
 from polyseme.text.segmentation import Segmentation
 
 _AT_SPACES = Segmentation()
+_OTHERS = str.maketrans("【】［］", "[][]")
+"""What Chinese keyboards type for brackets."""
 
 
 def marked(sentence: str, cut: Segmentation = _AT_SPACES) -> tuple[list[str], int]:
     """The tokens of a sentence, and the position of the one in brackets.
 
     Args:
-        sentence: Text with one word in brackets, which becomes one token.
+        sentence: Text with one word in brackets, which becomes one token: [ ], or where there are none, 【 】 or ［ ］.
         cut: How the rest is tokenised; by default tokens are separated by whitespace.
 
     Example:
         >>> marked("The river [bank] was steep")
         (['The', 'river', 'bank', 'was', 'steep'], 2)
     """
-    before, opened, rest = sentence.partition("[")
-    word, closed, after = rest.partition("]")
-    if not opened or not closed or len(word.split()) != 1 or "[" in after:
-        raise InputError(f"{sentence!r} needs one word in brackets; write it as: The river [bank] was steep")
+    before, word, after = _parts(sentence)
     # Tokenised as a whole if the brackets are at token boundaries, because tokens depend on their neighbours.
     text = before + word + after
     whole = _tokens(text, cut)
@@ -43,13 +42,32 @@ def marked(sentence: str, cut: Segmentation = _AT_SPACES) -> tuple[list[str], in
 def mark(tokens: Sequence[str], position: int, *, around: int | None = None) -> str:
     """The sentence, or only ``around`` tokens on each side of a position, with the token there in brackets.
 
+    What is left out at an end is shown as an ellipsis.
+
     Example:
         >>> mark(["The", "river", "bank", "was", "steep"], 2, around=1)
-        'river [bank] was'
+        '… river [bank] was …'
     """
     start = 0 if around is None else max(0, position - around)
-    stop = None if around is None else position + 1 + around
-    return " ".join([*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]])
+    stop = len(tokens) if around is None else position + 1 + around
+    shown = [*tokens[start:position], f"[{tokens[position]}]", *tokens[position + 1 : stop]]
+    return " ".join(["…"] * (start > 0) + shown + ["…"] * (stop < len(tokens)))
+
+
+def _parts(sentence: str) -> tuple[str, str, str]:
+    """What is before, in and after the brackets."""
+    typed = sentence if "[" in sentence else sentence.translate(_OTHERS)
+    before, opened, rest = typed.partition("[")
+    word, closed, after = rest.partition("]")
+    count = len(word.split())
+    if not opened or not closed or not count:
+        raise InputError(f"{sentence!r} needs one word in brackets; write it as: The river [bank] was steep")
+    if "[" in after:
+        pairs = typed.count("[")
+        raise InputError(f"{sentence!r}: {pairs} words are in brackets; leave them around the one you mean")
+    if count > 1:
+        raise InputError(f"{sentence!r}: {count} words are in the brackets; put them around one")
+    return before, word, after
 
 
 def _tokens(text: str, cut: Segmentation) -> list[str]:

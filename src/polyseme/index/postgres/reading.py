@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import cast
+from typing import LiteralString, cast
 
 from polyseme.arrays import Numbers, Vectors
 from polyseme.errors import FormatError, InputError
@@ -82,6 +82,17 @@ class PostgresStore(Store):
         if whitening is not None:
             return rank_whitened(query, numbers, self.vectors, whitening, k)
         return merge([(self._decoded(rows) @ query, numbers)], k)
+
+    def labels(self) -> list[str]:
+        """The labels that texts were indexed with."""
+        return self._names("SELECT name FROM source WHERE id IN (SELECT label FROM occurrence) ORDER BY id")
+
+    def documents(self) -> list[str]:
+        """The documents of its occurrences; or files, where their source names no document."""
+        return self._names("SELECT name FROM source WHERE id IN (SELECT document FROM occurrence) ORDER BY id")
+
+    def _names(self, statement: LiteralString) -> list[str]:
+        return [from_text(str(name)) for (name,) in self._connection.rows(statement)]
 
     def numbers(self, word: str) -> Numbers:
         """The numbers of a word's occurrences in any letter case, ascending."""
