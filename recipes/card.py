@@ -93,7 +93,7 @@ def training_section(stages: Sequence[Mapping[str, Any]], last: Sequence[Mapping
 def data_section(recipe: Recipe, sources: Mapping[str, Any]) -> str:
     """Every source with its licence and its share, by kind, and what was compared and left out; in Markdown."""
     about = {source.name: source for source in recipe.sources}
-    total = sources["train"]["tokens"]
+    total = _read(sources)
     kinds: Counter[str] = Counter()
     rows, found = [], Counter[str]()
     for name, one in sources["sources"].items():
@@ -101,17 +101,21 @@ def data_section(recipe: Recipe, sources: Mapping[str, Any]) -> str:
         tokens = one["train"]["tokens"]
         if not tokens:
             continue
-        kinds[one.get("kind") or "other"] += tokens
+        times = one.get("times", 1)
+        read = times * tokens
+        kinds[one.get("kind") or "other"] += read
         what, package, licence = about[name].what, one["package"], one["licence"]
         rows.append(
-            f"| {what} | {one.get('kind') or 'other'} | {package} | {licence} | {tokens:,} | {tokens / total:.1%} |"
+            f"| {what} | {one.get('kind') or 'other'} | {package} | {licence} "
+            f"| {tokens:,}{f' x {times}' if times > 1 else ''} | {read / total:.1%} |"
         )
     shares = ", ".join(f"{kind} {tokens / total:.0%}" for kind, tokens in kinds.most_common())
     compared = ", ".join(f"{name} {found[name]:,}" for name in sources.get("compared with", {}))
     skipped = sources.get("not compared with")
-    return f"""{total:,} tokens in {sources["train"]["sentences"]:,} sentences, {sources["heldout"]["tokens"]:,}
-held out. Duplicates, markup and boilerplate were removed; `recipes/{recipe.name}` makes the same text again.
-By kind: {shares}.
+    again = "" if total == sources["train"]["tokens"] else f"With what is read several times, an epoch has {total:,}.\n"
+    return f"""{sources["train"]["tokens"]:,} tokens in {sources["train"]["sentences"]:,} sentences,
+{sources["heldout"]["tokens"]:,} held out. Duplicates, markup and boilerplate were removed; `recipes/{recipe.name}` makes the same text again.
+{again}By kind: {shares}.
 
 | text | kind | package | licence | tokens | share |
 |---|---|---|---|---:|---:|
@@ -122,3 +126,8 @@ document in which they are more than one in twenty. Found in the sources: {compa
 {f"Not compared with, as they were not there: {', '.join(skipped)}." + chr(10) if skipped else ""}
 The weights are given under the licence of polyseme; the texts stay under theirs.
 """
+
+
+def _read(sources: Mapping[str, Any]) -> int:
+    """Tokens that are read in an epoch: some sources may be read several times."""
+    return int(sources.get("read", sources["train"])["tokens"])

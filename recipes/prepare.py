@@ -60,7 +60,7 @@ def prepare(recipe: Recipe, *, measured: Path | None = None, limit: int | None =
                 documents = islice(read(source, recipe, archives), limit)
                 counts = collect(documents, source, filters, scratch)
                 used, unused = blocks.split(counts.kept)
-                training += used
+                training += used * source.times
                 held_out += unused
                 facts[source.name] = {
                     **_facts(source, used, unused),
@@ -74,7 +74,8 @@ def prepare(recipe: Recipe, *, measured: Path | None = None, limit: int | None =
         (folder / "old-heldout.txt").write_text("".join(f"{line}\n" for line in old), "utf-8")
         summary: dict[str, object] = {
             "recipe": recipe.name,
-            "train": _size(training),
+            "train": _size(list(dict.fromkeys(training))),
+            "read": _size(training),
             "heldout": _size(held_out),
             "old heldout": {
                 "sentences": len(old),
@@ -126,6 +127,7 @@ def _facts(source: Source, used: list[Block], held_out: list[Block]) -> dict[str
         "package": f"{source.registry}: {source.package} {source.version}",
         "licence": source.licence,
         "kind": source.kind,
+        "times": source.times,
         "train": _size(used),
         "heldout": _size(held_out),
     }

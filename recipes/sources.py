@@ -49,6 +49,8 @@ class Source:
     """What sort of text it is; every source that is trained on has one."""
     cap: int | None = None
     """At most this many tokens are kept, in blocks drawn from the whole source. With 0, nothing is trained on."""
+    times: int = 1
+    """How often its text stands in the training text, so that it is read more often than the others."""
     needs: str | None = None
     """The name of a table (an entry of ``[[table]]``) that the reader is given before the source's own files."""
     optional: bool = False
@@ -101,7 +103,7 @@ def load_recipe(name: str) -> Recipe:
 
 def _source(entry: dict[str, object], where: str) -> Source:
     known = {field.name for field in fields(Source)}
-    needed = known - {"leave_out", "kind", "cap", "needs", "optional"}
+    needed = known - {"leave_out", "kind", "cap", "times", "needs", "optional"}
     name = entry.get("name", "a source without a name")
     if wrong := sorted((needed - entry.keys()) | (entry.keys() - known)):
         raise FormatError(f"{where}: {name}: missing or unknown fields: {', '.join(wrong)}; correct the entry")

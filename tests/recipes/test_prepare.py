@@ -2,6 +2,7 @@ import io
 import json
 import random
 import tarfile
+from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -137,6 +138,25 @@ def test_preparation_counts_splits_and_repeats_itself(recipe: Recipe) -> None:
     assert old["removed sentences"] == {"over the cap": 100}
     assert old["heldout"]["sentences"] == 100
     assert new["heldout"]["sentences"] > 0
+
+
+def test_a_source_that_is_read_several_times_counts_once_as_text(recipe: Recipe) -> None:
+    once = prepare(recipe)
+    often = replace(
+        recipe, sources=tuple(replace(one, times=3 if one.name == "new" else 1) for one in recipe.sources)
+    )
+    summary = prepare(often)
+    lines = Counter((recipe.work / "train.txt").read_text("utf-8").splitlines())
+    assert {line.split()[-2]: count for line, count in lines.items() if len(line.split()) > 6} == {"old": 1, "new": 3}
+    assert {name: summary[name] for name in ("train", "heldout")} == {name: once[name] for name in ("train", "heldout")}
+    assert once["read"] == once["train"]
+    assert summary["read"] == {
+        "sentences": lines.total(),
+        "tokens": sum(count * len(line.split()) for line, count in lines.items()),
+    }
+    text = (recipe.work.parent / "TEXT.md").read_text("utf-8")
+    assert f"With what is read several times, an epoch has {summary['read']['tokens']:,}." in text  # type: ignore[index]
+    assert f"| {summary['sources']['new']['train']['tokens']:,} x 3 |" in text  # type: ignore[index]
 
 
 def test_a_failed_run_leaves_what_was_there(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:

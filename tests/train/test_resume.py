@@ -97,7 +97,7 @@ def _losses(output: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"optimizer": "muon"}, {"layout": "rows", "softmax": "sampled", "average": 0.3}],
+    [{"optimizer": "muon", "context_weight": 0.3}, {"layout": "rows", "softmax": "sampled", "average": 0.3}],
     ids=["sentences", "rows"],
 )
 def test_a_killed_run_goes_on_to_the_very_same_model(settings: dict[str, Any], text: Path, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ class BatchLoss:
     """(R,) which rows of the job's `RowTable` took part, distinct and ascending, and those rows as leaves."""
     row_weight: Tensor | None = None
     row_bias: Tensor | None = None
+    besides: Tensor | None = None
+    """A second loss that is learnt from as well, and left out of the figures."""
 
     def row_gradient(self) -> RowGradient | None:
         """The gradient of the rows, after ``total`` was differentiated."""

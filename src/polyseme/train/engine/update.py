@@ -59,7 +59,7 @@ class Updater(Generic[Batch]):
             torch.manual_seed(int(np.random.SeedSequence([settings.seed, 2, update, number]).generate_state(1)[0]))
             with torch.autocast(world.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bfloat16"):
                 loss = job.loss(batches[number])
-            loss.total.backward()
+            (loss.total if loss.besides is None else loss.total + loss.besides).backward()
             if (own := loss.row_gradient()) is not None:
                 rows.append(own)
             sums += loss.total.item(), loss.predictions, loss.tokens

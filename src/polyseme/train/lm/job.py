@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
 from polyseme.errors import OutputError
 from polyseme.files.whole import reason
@@ -22,6 +23,7 @@ from polyseme.train.engine.row_gradient import RowTable
 from polyseme.train.lm.batches import BatchPlace, open_batches
 from polyseme.train.lm.card import write_card
 from polyseme.train.lm.case_noise import CaseNoise
+from polyseme.train.lm.context_words import ContextWords
 from polyseme.train.lm.evaluate import evaluate_heldout
 from polyseme.train.lm.initial_model import set_trained
 from polyseme.train.lm.matrices import hidden_matrices
@@ -59,7 +61,7 @@ class LmJob(Job[BatchPlace]):
         vectors: str | None = None,
     ) -> None:
         self.model, self.store, self.settings, self.output = model, store, settings, output
-        self.network = model.bilm.to(world.device)
+        self.network: nn.Module = model.bilm.to(world.device)
         self.loss_name = softmax
         self._vectors = vectors
         # The original recipe differentiates the loss of a row's steps, which Adagrad's first accumulator feels.
@@ -81,7 +83,18 @@ class LmJob(Job[BatchPlace]):
         self.sizes = store.sizes()
         noise = None if store.forms is None else CaseNoise(store.forms, settings.case_noise, settings.seed)
         self._batches = open_batches(store.training, settings, world.size * settings.accumulate, noise)
-        self._objective = Objective(model.bilm, store, dropout=settings.dropout, device=world.device)
+        context = None
+        if settings.context_weight and softmax != "adaptive":
+            context = ContextWords(store, model.bilm_config.projection_dim).to(world.device)
+            self.network = nn.ModuleDict({"bilm": model.bilm, "context": context})
+        self._objective = Objective(
+            model.bilm,
+            store,
+            dropout=settings.dropout,
+            device=world.device,
+            context=context,
+            context_weight=settings.context_weight,
+        )
         self._heldout = pieces(store.heldout, settings.max_sentence)
         self._negatives: Negatives | None = None
         self.evaluation_tokens = min(settings.heldout_tokens, int(self._heldout.starts[-1]))

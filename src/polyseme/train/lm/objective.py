@@ -15,6 +15,7 @@ from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax
 from polyseme.train.engine.job import BatchLoss
 from polyseme.train.lm.batches import Batch, RowBatch, SentenceBatch
+from polyseme.train.lm.context_words import Away, ContextWords
 from polyseme.train.lm.text_store import BEGIN, END, TextStore
 
 LayerState: TypeAlias = Any
@@ -29,31 +30,60 @@ class Objective:
         store: The text.
         dropout: Dropout on token vectors and on the top layer.
         device: The device to compute on.
+        context: A second loss, for batches of sentences.
+        context_weight: How much of it is added.
     """
 
-    def __init__(self, bilm: BiLM, store: TextStore, *, dropout: float, device: torch.device) -> None:
+    def __init__(
+        self,
+        bilm: BiLM,
+        store: TextStore,
+        *,
+        dropout: float,
+        device: torch.device,
+        context: ContextWords | None = None,
+        context_weight: float = 0.0,
+    ) -> None:
         assert bilm.softmax is not None
         self.bilm = bilm
         self.softmax = bilm.softmax
         self.store = store
         self.dropout = dropout
         self.device = device
+        self.context = context
+        self.context_weight = context_weight
         self.carried: dict[int, list[LayerState]] = {}
         """The state of each layer's two directions after the last batch of each slot."""
 
     def __call__(self, batch: Batch, negatives: Negatives | None) -> BatchLoss:
         """The loss of one batch; sampled if there are negatives, else over the whole vocabulary."""
-        states, targets = self._sentences(batch) if isinstance(batch, SentenceBatch) else self._rows(batch)
+        away: Away | None = None
+        if isinstance(batch, SentenceBatch):
+            states, targets, away = self._sentences(batch)
+        else:
+            states, targets = self._rows(batch)
         states = nn.functional.dropout(states, self.dropout)
         if negatives is None:
-            return BatchLoss(self.softmax.nll(states, targets), len(targets), len(targets) // 2)
+            total, besides = self.softmax.nll(states, targets), None
+            if away is not None:
+                assert isinstance(self.softmax, FullSoftmax)
+                besides = self._context(away, None, self.softmax.weight, self.softmax.bias, None)
+            return BatchLoss(total, len(targets), len(targets) // 2, besides=besides)
         assert isinstance(self.softmax, FullSoftmax)
         drawn = torch.from_numpy(negatives.words).to(self.device)
-        rows = torch.unique(torch.cat([targets, drawn]))  # ascending
+        wanted = targets if away is None else torch.cat([targets, away.targets])
+        rows = torch.unique(torch.cat([wanted, drawn]))  # ascending
         weight = self.softmax.weight.detach()[rows].requires_grad_()
         bias = self.softmax.bias.detach()[rows].requires_grad_()
         total = sampled_nll(states, weight, bias, rows=rows, targets=targets, negatives=negatives)
-        return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias)
+        besides = None if away is None else self._context(away, rows, weight, bias, negatives)
+        return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias, besides)
+
+    def _context(
+        self, away: Away, rows: Tensor | None, weight: Tensor, bias: Tensor, negatives: Negatives | None
+    ) -> Tensor:
+        assert self.context is not None
+        return self.context_weight * self.context.nll(away, rows=rows, weight=weight, bias=bias, negatives=negatives)
 
     def forget(self) -> None:
         """Forget the state of all rows."""
@@ -71,8 +101,8 @@ class Objective:
     def _outputs(self, types: NDArray[np.int32]) -> Tensor:
         return torch.from_numpy(self.store.outputs[types]).to(self.device)
 
-    def _sentences(self, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
-        """States (n, P) of both directions and the word that each state predicts."""
+    def _sentences(self, batch: SentenceBatch) -> tuple[Tensor, Tensor, Away | None]:
+        """States (n, P) of both directions and the word that each state predicts; what the second loss needs."""
         packing = Packing.of(batch.lengths, self.device)
         order = packing.flat_of_packed.cpu().numpy()
         (packed,) = self._encode((batch.types if batch.noisy is None else batch.noisy)[order])
@@ -89,7 +119,17 @@ class Objective:
                 nn.functional.embedding(rows[torch.from_numpy(back).to(self.device)], backward),
             ]
         )
-        return states, self._outputs(np.concatenate([batch.types[ahead + 1], batch.types[back - 1]]))
+        targets = self._outputs(np.concatenate([batch.types[ahead + 1], batch.types[back - 1]]))
+        return states, targets, self._away(batch, layers[-1], rows)
+
+    def _away(self, batch: SentenceBatch, layer: Tensor, rows: Tensor) -> Away | None:
+        """The states of a layer (n, 2P) that predict words further away."""
+        if self.context is None:
+            return None
+        uniform = torch.rand(2, len(batch.types), dtype=torch.float64).numpy()
+        places, wanted = self.context.draw(batch.types, batch.lengths, uniform)
+        states = nn.functional.embedding(rows[torch.from_numpy(places).to(self.device)], layer)
+        return Away(states, self._outputs(batch.types[wanted]))
 
     def _rows(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
         """Like `_sentences`, but starts from the state after the slot's last batch, where gradients stop."""

@@ -126,6 +126,11 @@ class LmSettings(RunSettings):
         "the original recipe, on the loss of --steps-a-row predictions.",
     )
     dropout: Share = Field(0.1, description="Dropout on token vectors and on the top layer.")
+    context_weight: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Weight of a second loss, in which content words also predict others 2 to 10 places away in their "
+        "sentence, such as 0.3; 0 is without.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "LmSettings":
@@ -138,6 +143,8 @@ class LmSettings(RunSettings):
             raise ValueError("softmax 'adaptive' needs cutoffs; give some, or use softmax 'full'")
         if self.softmax == "adaptive" and self.output_bias == "counts":
             raise ValueError("output_bias 'counts' is for a full or sampled softmax; leave it out with 'adaptive'")
+        if self.context_weight and (self.layout == "rows" or self.softmax == "adaptive"):
+            raise ValueError("context_weight is for layout 'sentences' and a full or sampled softmax; leave it out")
         if self.layout == "rows" and self.encoder == "gated-cnn":
             raise ValueError("layout 'rows' carries state, which a gated-cnn has none of; use layout 'sentences'")
         return self
@@ -222,6 +229,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "decay_share",
         "average",
         "clip",
+        "context_weight",
         "teaching_updates",
         "freeze",
         "seed",
