@@ -114,7 +114,8 @@ def data_section(recipe: Recipe, sources: Mapping[str, Any]) -> str:
     skipped = sources.get("not compared with")
     again = "" if total == sources["train"]["tokens"] else f"With what is read several times, an epoch has {total:,}.\n"
     return f"""{sources["train"]["tokens"]:,} tokens in {sources["train"]["sentences"]:,} sentences,
-{sources["heldout"]["tokens"]:,} held out. Duplicates, markup and boilerplate were removed; `recipes/{recipe.name}` makes the same text again.
+{sources["heldout"]["tokens"]:,} held out. Duplicates, markup and boilerplate were removed;
+`recipes/{recipe.name}` makes the same text again.
 {again}By kind: {shares}.
 
 | text | kind | package | licence | tokens | share |

@@ -29,3 +29,14 @@ def test_what_to_write_instead(
     refused(done, message)
     assert "Input should" not in done.err
     assert "got 'train'" not in done.err
+
+
+def test_help_is_there_however_it_is_asked_for(run: Command) -> None:
+    plain = run("help")
+    assert plain.code == 0
+    assert "Contextual word vectors" in plain.out
+    assert run("help", "senses", "evaluate").out == run("senses", "evaluate", "--help").out
+    for group in ("senses", "cove", "task"):
+        alone = run(group)
+        assert (alone.code, alone.err) == (2, "")
+        assert alone.out.strip() == run(group, "--help").out.strip()

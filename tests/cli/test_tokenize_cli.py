@@ -56,6 +56,17 @@ def test_every_command_says_how_it_cuts_text(run: Command, model: Path, text: Pa
     assert run("substitutes", model, "It's a [bank].").err == ""
 
 
+def test_a_query_in_a_language_that_the_model_has_not_read_is_told(run: Command, model: Path, text: Path) -> None:
+    index = text.parent / "index"
+    run("index", text, "-m", model, "-o", index)
+    told = (
+        "polyseme: '他在[河]边' looks like Chinese, but the model has read English: take a model of its language, such "
+    )
+    assert run("nearest", index, "他在[河]边").err.startswith(told)
+    assert run("substitutes", model, "他在[河]边").err.startswith(told.replace("[河]", "河"))
+    assert run("nearest", index, "It's a [bank].").err == ""
+
+
 def test_tokens_are_those_of_the_model_s_text(run: Command, model: Path, text: Path, tmp_path: Path) -> None:
     def found(source: Path, *options: object) -> list[str]:
         place = tmp_path / "out.parquet"

@@ -142,9 +142,7 @@ def test_preparation_counts_splits_and_repeats_itself(recipe: Recipe) -> None:
 
 def test_a_source_that_is_read_several_times_counts_once_as_text(recipe: Recipe) -> None:
     once = prepare(recipe)
-    often = replace(
-        recipe, sources=tuple(replace(one, times=3 if one.name == "new" else 1) for one in recipe.sources)
-    )
+    often = replace(recipe, sources=tuple(replace(one, times=3 if one.name == "new" else 1) for one in recipe.sources))
     summary = prepare(often)
     lines = Counter((recipe.work / "train.txt").read_text("utf-8").splitlines())
     assert {line.split()[-2]: count for line, count in lines.items() if len(line.split()) > 6} == {"old": 1, "new": 3}

@@ -15,7 +15,7 @@ from polyseme.text.choices import TOKENIZER_CHOICES, TOKENIZERS, Tokenizer, Toke
 from polyseme.text.corpus import Corpus
 from polyseme.text.dictionary import Dictionary
 from polyseme.text.held_sentences import HeldSentences
-from polyseme.text.segmentation import Segmentation, resolve
+from polyseme.text.segmentation import Segmentation, in_another_language, resolve
 
 NAMES, OTHER = Dictionary(["玄德"]), Dictionary(["操"])
 EN, ZH, NONE, UNICODE = Segmentation("en"), Segmentation("zh", NAMES), Segmentation(), Segmentation("unicode")
@@ -208,7 +208,7 @@ class TestCorpus:
 
 
 def test_the_example_in_the_docstring() -> None:
-    assert doctest.testmod(segmentation) == (0, 1)
+    assert doctest.testmod(segmentation) == (0, 2)
 
 
 RUSSIAN = "Ключ от двери лежал на столе, и никто его не видел. Он ушёл домой."
@@ -240,6 +240,33 @@ def test_a_language_that_the_model_has_not_read(choice: TokenizerChoice, model: 
 @pytest.mark.parametrize("text", [RAW, GERMAN])
 def test_nothing_is_said_where_letters_do_not_show_the_language(text: str) -> None:
     assert resolve("en", None, EN, lambda: text) == (EN, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence", "told"),
+    [
+        (
+            "en",
+            "Ключ на столе",
+            "has no letters of English, but the model has read English: take a model of its language",
+        ),
+        (
+            "zh",
+            "the river bank",
+            "looks like English, but the model has read Chinese: take a model of its language, such",
+        ),
+        ("zh", "我 的 iPhone", None),
+        ("en", "une clé était là", None),
+        ("en", "12 %", None),
+        ("unicode", "我的", None),
+        (None, "我的", None),
+    ],
+)
+def test_a_sentence_without_a_letter_of_the_model_s_language(
+    model: Tokenizer | None, sentence: str, told: str | None
+) -> None:
+    found = in_another_language(sentence, Segmentation(model))
+    assert found == told or (found is not None and told is not None and told in found)
 
 
 def test_a_dictionary_that_was_added_is_no_difference_to_be_warned_of() -> None:

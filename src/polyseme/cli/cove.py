@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _AT_ONCE = 2000
 """Lines that are read before they are translated, so that batches have sentences of similar length."""
 
-app = typer.Typer(help="Train a translator, whose encoder gives CoVe vectors, and translate with it.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Train a translator, whose encoder gives CoVe vectors, and translate with it.",
+)
 
 _TOKENIZE = (
     "side is split into tokens: by what it looks like (auto); not at all (tokens between spaces); into English words, "

@@ -200,10 +200,13 @@ def nearest(
     """
     from polyseme.index.occurrence_index import OccurrenceIndex
     from polyseme.text.marked import marked
+    from polyseme.text.segmentation import in_another_language
 
     form = form_of(as_json, as_csv)
     opened = OccurrenceIndex(index, model=query_model(model, options, vectors))
     tokens, position = marked(sentence, opened.segmentation)
+    if (foreign := in_another_language(sentence, opened.segmentation)) is not None:
+        typer.echo(f"polyseme: {foreign}", err=True)
     apart = _tell_if_cut(opened, tokens[position])
     search = partial(opened.nearest, tokens, position, k=k, words=words, group=group)
     found = search(only=only or None, document=document, label=label, exact=exact, whiten=whiten)

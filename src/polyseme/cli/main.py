@@ -96,7 +96,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape what an old terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(_arguments(sys.argv[1:]), standalone_mode=False))
     except _UsageError as error:
         message = in_plain_words(error.format_message()).rstrip(".?").replace(". Did you mean", "; did you mean")
         if not message:  # no command was given, and the help was printed
@@ -111,6 +111,11 @@ def main() -> None:
         _leave(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError:
         _leave("not enough memory; try a smaller --batch-tokens, or a machine with more")
+
+
+def _arguments(given: list[str]) -> list[str]:
+    """The arguments, with ``help`` and ``help COMMAND`` as other programs have it."""
+    return [*given[1:], "--help"] if given[:1] == ["help"] else given
 
 
 def _got(error: Any) -> str:

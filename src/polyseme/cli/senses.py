@@ -42,7 +42,10 @@ _SCORES = (
 )
 """What people are shown of a score."""
 
-app = typer.Typer(help="Find the senses of a word in a text, or measure how well a model tells senses apart.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Find the senses of a word in a text, or measure how well a model tells senses apart.",
+)
 
 
 HowManySenses = Annotated[

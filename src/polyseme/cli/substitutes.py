@@ -50,7 +50,7 @@ def substitutes(
     """
     from polyseme.embed.load import load_embedder
     from polyseme.text.marked import marked
-    from polyseme.text.segmentation import resolve
+    from polyseme.text.segmentation import in_another_language, resolve
 
     form = form_of(as_json, as_csv)
     embedder = load_embedder(model_path(model, options), softmax=softmax, vocabulary=vocabulary)
@@ -58,6 +58,8 @@ def substitutes(
     cut, note = resolve(tokenize, read_dictionary(dictionary), embedder.segmentation, lambda: plain)
     if note is not None and (cut.tokenizer is None or cut != embedder.segmentation):
         typer.echo(f"polyseme: {note}", err=True)
+    elif (foreign := in_another_language(plain, cut)) is not None:
+        typer.echo(f"polyseme: {foreign}", err=True)
     tokens, position = marked(sentence, cut)
     found = embedder.substitutes(tokens, position, k=k)
     facts: dict[str, JSON] = {"model": model, "sentence": [*tokens], "position": position}

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from polyseme.models.combined_layers import LearnedMix
     from polyseme.tasks.training import Trained
 
-app = typer.Typer(help="Train a tagger, a classifier or another model on your own data; measure and use it.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Train a tagger, a classifier or another model on your own data; measure and use it.",
+)
 
 
 def train(

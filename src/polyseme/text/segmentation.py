@@ -139,6 +139,27 @@ def _unread(model: Segmentation, text: str) -> str:
     )
 
 
+def in_another_language(sentence: str, model: Segmentation) -> str | None:
+    """What to say of a single sentence without one letter of the language that a model has read; None otherwise.
+
+    Example:
+        >>> in_another_language("Он ушёл", Segmentation("en"))
+        "'Он ушёл' has no letters of English, but the model has read English: take a model of its language"
+    """
+    expected = {"en": "english", "zh": "chinese"}.get(model.tokenizer or "")
+    letters = "".join(character for character in sentence if character.isalpha())
+    found = language_of(letters)
+    if expected is None or found == expected or any(language_of(letter) == expected for letter in letters):
+        return None
+    looks = f"looks like {found.capitalize()}" if found else f"has no letters of {expected.capitalize()}"
+    bundled = f", such as {found}-small" if found else ""
+    return (
+        f"{sentence!r} {looks}, but the model has read {expected.capitalize()}: take a model of its language{bundled}"
+        if letters
+        else None
+    )
+
+
 def _misfit(chosen: Segmentation, text: str) -> str:
     """What is said of text that looks like that of another tokeniser than the chosen one; "" if it does not.
 

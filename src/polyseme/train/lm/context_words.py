@@ -1,7 +1,7 @@
 """A second loss for a biLM: each content word also predicts another content word some places away in its sentence.
 
-Predicting the next word teaches syntax and what is near. What a word means in its sentence often shows only further away,
-on either side; a state that must tell a word from there keeps what the sentence is about.
+Predicting the next word teaches syntax and what is near. What a word means in its sentence often shows only further
+away, on either side; a state that must tell a word from there keeps what the sentence is about.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ class ContextWords(nn.Module):
 
 
 def kept_share(store: TextStore) -> NDArray[np.float64]:
-    """(V,) how likely an occurrence of each output word counts as a content word; markers and unknown words never do."""
+    """(V,) how likely an occurrence of each output word counts as a content word; of markers and unknown words none."""
     counts = np.zeros(len(store.vocabulary), dtype=np.int64)
     for some in chunks(store.training.types):
         counts += np.bincount(store.outputs[some], minlength=len(counts))
