@@ -153,7 +153,7 @@ def test_a_source_that_is_read_several_times_counts_once_as_text(recipe: Recipe)
         "tokens": sum(count * len(line.split()) for line, count in lines.items()),
     }
     text = (recipe.work.parent / "TEXT.md").read_text("utf-8")
-    assert f"With what is read several times, an epoch has {summary['read']['tokens']:,}." in text  # type: ignore[index]
+    assert f"With what is read several times, an epoch has {summary['read']['tokens']:,}." in text
     assert f"| {summary['sources']['new']['train']['tokens']:,} x 3 |" in text  # type: ignore[index]
 
 

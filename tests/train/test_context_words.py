@@ -88,8 +88,8 @@ def test_its_loss_is_that_of_a_plain_loop_and_leaves_the_softmax_alone(sampled: 
     store = _store(LINE)
     context, softmax = ContextWords(store, DIM), FullSoftmax(DIM, len(OUTPUTS))
     torch.nn.init.normal_(softmax.bias)
-    for one in context.parameters():
-        torch.nn.init.normal_(one, std=0.3)
+    for parameter in context.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
     states, targets = torch.randn(4, 2 * DIM, requires_grad=True), torch.tensor([4, 5, 6, 4])
     negatives = Negatives(np.array([3, 4, 0]), 5, len(OUTPUTS))
     rows = torch.arange(len(OUTPUTS))
@@ -113,8 +113,8 @@ def test_its_loss_is_that_of_a_plain_loop_and_leaves_the_softmax_alone(sampled: 
             plain = plain - logits[target] + logits[among].logsumexp(0)
     assert got.item() == pytest.approx(plain.item(), rel=1e-5)
     learnt = [states, *context.parameters()]
-    for one, two in zip(torch.autograd.grad(got, learnt), torch.autograd.grad(plain, learnt), strict=True):
-        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5)
+    for mine, other in zip(torch.autograd.grad(got, learnt), torch.autograd.grad(plain, learnt), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
     assert softmax.weight.grad is None
 
 
