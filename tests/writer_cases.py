@@ -19,7 +19,9 @@ def record(number: int, kind: str = "all layers", *, width: int = 8) -> Record:
     tokens = [f"词{number}.{place}" for place in range(number % 4)]
     shape = {"all layers": (3, len(tokens), width), "one layer": (len(tokens), width), "one vector": (width,)}[kind]
     vectors = np.random.default_rng(number).standard_normal(shape).astype(np.float32)
-    return Record(tokens, vectors, name=f"P{number}")
+    return Record(
+        tokens, vectors, f"P{number}", f"{number // 5}.txt", number % 5 + 1, None if number % 3 else "a novel"
+    )
 
 
 def read(path: Path, kind: str, count: int) -> list[npt.NDArray[np.floating]]:

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from tiny import tiny_model
 from writer_cases import SUFFIXES, read
@@ -159,6 +160,20 @@ def test_a_signal_stores_what_is_done_and_the_run_resumes(tmp_path: Path, suffix
     assert watcher.told == [f"{path}: continuing after 17 sentences"]
     assert (result.sentences, result.sentences_before) == (23, 17)
     same(path, expected())
+
+
+def test_a_table_says_where_each_sentence_came_from_also_after_an_interruption(tmp_path: Path) -> None:
+    for name, start in (("a.txt", 0), ("b.txt", 20)):
+        (tmp_path / name).write_text("".join(f"{' '.join(one)}\n" for one in SENTENCES[start : start + 20]))
+    files, path = [tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out.parquet"
+    with pytest.raises(Interrupted):
+        embed_corpus(Stopping(lambda: os.kill(os.getpid(), signal.SIGINT), 21), Corpus(files), path, pool="mean")
+    embed_corpus(Embedder(tiny_model()), Corpus(files), path, pool="mean", resume=True)
+    table = pq.read_table(path)
+    found = list(zip(*(table[name].to_pylist() for name in ("file", "line", "text")), strict=True))
+    assert found == [
+        (str(files[number // 20]), number % 20 + 1, " ".join(tokens)) for number, tokens in enumerate(SENTENCES)
+    ]
 
 
 def test_an_interrupt_before_the_first_sentence_leaves_nothing(tmp_path: Path) -> None:

@@ -144,12 +144,19 @@ def test_parquet_has_one_row_per_token(tmp_path: Path, part_bytes: int) -> None:
             pa.field("position", pa.int32(), nullable=False),
             pa.field("token", pa.string(), nullable=False),
             pa.field("name", pa.string()),
+            pa.field("file", pa.string()),
+            pa.field("line", pa.int64()),
+            pa.field("document", pa.string()),
             *(pa.field(f"layer_{layer}", kind, nullable=False) for layer in range(3)),
         ]
     )
-    rows = [(n, place, token, each.name) for n, each in enumerate(records) for place, token in enumerate(each.tokens)]
-    rows[-1] = (10, 1, "?", None)
-    keys = table.select(["sentence", "position", "token", "name"]).to_pylist()
+    rows = [
+        (number, place, token, each.name, each.file, each.line, each.document)
+        for number, each in enumerate(records)
+        for place, token in enumerate(each.tokens)
+    ]
+    rows[-1] = (10, 1, "?", None, None, None, None)
+    keys = table.drop(["layer_0", "layer_1", "layer_2"]).to_pylist()
     assert [tuple(row.values()) for row in keys] == rows
 
 
@@ -157,9 +164,10 @@ def test_parquet_has_one_row_per_token(tmp_path: Path, part_bytes: int) -> None:
 def test_parquet_has_one_row_per_sentence_for_one_vector_each(tmp_path: Path, part_bytes: int) -> None:
     records = [record(number, "one vector") for number in range(11)]
     table = pq.read_table(write(tmp_path / "out.parquet", records, part_bytes=part_bytes))
-    assert table.column_names == ["sentence", "name", "text", "tokens", "vector"]
+    assert table.column_names == ["sentence", "name", "file", "line", "document", "text", "tokens", "vector"]
     assert [tuple(row.values()) for row in table.drop(["vector"]).to_pylist()] == [
-        (number, each.name, " ".join(each.tokens), len(each.tokens)) for number, each in enumerate(records)
+        (number, each.name, each.file, each.line, each.document, " ".join(each.tokens), len(each.tokens))
+        for number, each in enumerate(records)
     ]
 
 
@@ -170,6 +178,9 @@ def test_parquet_of_empty_sentences_only(tmp_path: Path) -> None:
     assert table.schema.field("vector").type.list_size == 4
 
 
+ORIGIN = ("name", "file", "line", "document")
+
+
 def test_no_sentences_make_an_empty_file(tmp_path: Path) -> None:
     with np.load(write(tmp_path / "out.npz", [])) as arrays:
         assert arrays.files == []
@@ -177,7 +188,7 @@ def test_no_sentences_make_an_empty_file(tmp_path: Path) -> None:
         assert json.loads(file["sentence_to_index"][0]) == {}
         assert list(file) == ["sentence_to_index"]
     table = pq.read_table(write(tmp_path / "out.parquet", []))
-    assert (len(table), table.column_names) == (0, ["sentence", "position", "token", "name"])
+    assert (len(table), table.column_names) == (0, ["sentence", "position", "token", *ORIGIN])
 
 
 def test_unknown_suffix_lists_the_choices(tmp_path: Path) -> None:

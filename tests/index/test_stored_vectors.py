@@ -55,12 +55,11 @@ def write_parts(text: Path, folder: Path, layers: LayerChoice) -> Path:
     return folder
 
 
-def same_index(one: Path, two: Path, *, places: bool = True) -> None:
+def same_index(one: Path, two: Path) -> None:
     """Two indexes hold the same, byte by byte."""
     for shard in sorted(path for path in one.iterdir() if path.is_dir()):
         for path in shard.iterdir():
-            if places or path.name not in ("places.npy", "names.json"):
-                assert path.read_bytes() == (two / shard.name / path.name).read_bytes(), path.name
+            assert path.read_bytes() == (two / shard.name / path.name).read_bytes(), path.name
     kept = [json.loads((folder / "index.json").read_text()) for folder in (one, two)]
     for name in ("model", "precision", "layers", "tokenize", "dictionary", "dim"):
         assert kept[0][name] == kept[1][name]
@@ -97,7 +96,7 @@ def test_a_file_of_the_ordinary_command(text: Path, tmp_path: Path, run: Command
     result = run("index", "--vectors", tmp_path / "v.parquet", "-o", tmp_path / "index", "--json")
     assert json.loads(result.out)["model"] == "model"
     OccurrenceIndex.build(Embedder(tiny_model()), Corpus([text], tokenize=None), tmp_path / "wanted", layers="mean")
-    same_index(tmp_path / "wanted", tmp_path / "index", places=False)
+    same_index(tmp_path / "wanted", tmp_path / "index")
     found = run("nearest", tmp_path / "index", "the river [bank]", "-k", "1")  # with the model that made the vectors
     assert found.out.startswith("1.000  the river [bank]")
 

@@ -223,7 +223,7 @@ def _write_all(
         for rows in interrupted.each(source.stream(token_lists(), layers=choice)):
             sentence, share = waiting.popleft()
             vectors = pool_tokens(rows, pool) if pool else rows
-            writer.write(Record(sentence.tokens, vectors, sentence.name), copy=False)
+            writer.write(Record.of(sentence, vectors), copy=False)
             counter.add(len(sentence.tokens), share)
             if len(waiting) <= 1:  # the source reads one sentence ahead, and is going to compute for a while
                 writer.store_if_due()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _AGAIN = "embed the text again"
 _BATCH_ROWS = 4096
+_ORIGIN = ("name", "file", "line", "document")
+"""Columns that say where a sentence came from; files of earlier versions lack some."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _by_sentence(file: StoredFile, columns: list[str]) -> Iterator[tuple[int, Se
     try:
         with file.location.open() as stream, ParquetFile(stream) as parquet:
             known = set(parquet.schema_arrow.names)
-            keys = [name for name in ("sentence", "token", "name", "line", "document") if name in known]
+            keys = [name for name in ("sentence", "token", *_ORIGIN) if name in known]
             for batch in parquet.iter_batches(_BATCH_ROWS, columns=[*keys, *columns]):
                 table = Table.from_batches([batch])
                 table = table if rest is None else concat_tables([rest, table]).combine_chunks()
@@ -153,16 +155,13 @@ def _sentences(
     table = table.slice(0, int(starts[-1]))
     vectors = [_matrix(table[name]) for name in columns]
     numbers, tokens = table["sentence"].to_pylist(), table["token"].to_pylist()
-    details = {
-        name: table[name].to_pylist() if name in table.column_names else [None] * len(table)
-        for name in ("name", "line", "document")
-    }
+    details = {name: table[name].to_pylist() if name in table.column_names else [None] * len(table) for name in _ORIGIN}
     part = file.part
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         line = details["line"][start]
         if part is not None and line is not None:
             line += part.first_line
-        where = None if part is None else part.file
+        where = details["file"][start] if part is None else part.file
         sentence = Sentence(tokens[start:stop], details["name"][start], where, line, details["document"][start])
         yield numbers[start], sentence, [one[start:stop] for one in vectors]
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from polyseme.embed.choices import NUMBER_TYPES
 from polyseme.errors import FormatError, InputError
 from polyseme.files.whole import reason
+from polyseme.text.readers import Sentence
 
 _AT_ONCE = 512  # buffers in one call; systems allow 1,024 or more
 
@@ -26,11 +27,22 @@ class Record:
         tokens: The sentence, T strings.
         vectors: (L, T, D) for all layers, (T, D) for one layer or a mix, or (D,) for one vector per sentence.
         name: What the input calls the sentence: a FASTA identifier, a CoNLL-U `sent_id`.
+        file: The file that it came from.
+        line: The line of the file on which it begins, from 1.
+        document: What the file calls the document.
     """
 
     tokens: Sequence[str]
     vectors: npt.NDArray[np.floating]
     name: str | None = None
+    file: str | None = None
+    line: int | None = None
+    document: str | None = None
+
+    @classmethod
+    def of(cls, sentence: Sentence, vectors: npt.NDArray[np.floating]) -> Self:
+        """A sentence as it was read, with its vectors."""
+        return cls(sentence.tokens, vectors, sentence.name, sentence.file, sentence.line, sentence.document)
 
 
 @dataclass(frozen=True, slots=True)

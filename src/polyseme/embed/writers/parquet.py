@@ -1,9 +1,9 @@
 """Parquet: a table that pandas, polars, DuckDB, Spark and R read. Needs pyarrow.
 
-Vectors for every token: one row per token, with `sentence` and `position` (numbers from 0), `token`, `name` (null if
-the input gives none), and `vector`, or for all layers `layer_0`, `layer_1`... One vector per sentence: one row per
-sentence, with `sentence`, `name`, `text` (tokens joined by spaces), `tokens` (their count) and `vector`. Vectors are
-lists of D numbers::
+Vectors for every token: one row per token, with `sentence` and `position` (numbers from 0), `token`, `name`, `file`,
+`line` and `document` (null if the input gives none), and `vector`, or for all layers `layer_0`, `layer_1`... One vector
+per sentence: one row per sentence, with `sentence`, `name`, `file`, `line`, `document`, `text` (tokens joined by
+spaces), `tokens` (their count) and `vector`. Vectors are lists of D numbers::
 
     table = pyarrow.parquet.read_table("out.parquet")
     table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
@@ -28,15 +28,21 @@ from polyseme.embed.writers.parquet_footer import joined, parsed
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_ORIGIN = [
+    pa.field("name", pa.string()),
+    pa.field("file", pa.string()),
+    pa.field("line", pa.int64()),
+    pa.field("document", pa.string()),
+]
 _KEYS = [
     pa.field("sentence", pa.int64(), nullable=False),
     pa.field("position", pa.int32(), nullable=False),
     pa.field("token", pa.string(), nullable=False),
-    pa.field("name", pa.string()),
+    *_ORIGIN,
 ]
 _SENTENCE_KEYS = [
     pa.field("sentence", pa.int64(), nullable=False),
-    pa.field("name", pa.string()),
+    *_ORIGIN,
     pa.field("text", pa.string(), nullable=False),
     pa.field("tokens", pa.int32(), nullable=False),
 ]
@@ -136,13 +142,12 @@ def _token_table(first: int, records: Sequence[Record]) -> pa.Table:
     lengths = np.array([len(record.tokens) for record in records])
     row = np.repeat(np.arange(len(records)), lengths)  # (N,): the record of each of all N tokens
     starts = np.cumsum(lengths) - lengths
-    names = texts([record.name for record in records])
     vectors = np.concatenate([record.vectors for record in records], axis=-2)  # (L, N, D) or (N, D)
     keys = {
         "sentence": pa.array(first + row),
         "position": pa.array((np.arange(len(row)) - starts[row]).astype(np.int32)),
         "token": texts(list(chain.from_iterable(record.tokens for record in records))),
-        "name": names.take(pa.array(row)),
+        **{name: column.take(pa.array(row)) for name, column in _origin(records).items()},
     }
     if vectors.ndim == 2:
         return _table(_KEYS, keys, {"vector": vectors})
@@ -152,11 +157,21 @@ def _token_table(first: int, records: Sequence[Record]) -> pa.Table:
 def _sentence_table(first: int, records: Sequence[Record]) -> pa.Table:
     keys = {
         "sentence": pa.array(np.arange(first, first + len(records))),
-        "name": texts([record.name for record in records]),
+        **_origin(records),
         "text": texts([" ".join(record.tokens) for record in records]),
         "tokens": pa.array([len(record.tokens) for record in records], pa.int32()),
     }
     return _table(_SENTENCE_KEYS, keys, {"vector": np.stack([record.vectors for record in records])})
+
+
+def _origin(records: Sequence[Record]) -> dict[str, pa.Array]:
+    """The columns that say where each sentence came from."""
+    return {
+        "name": texts([record.name for record in records]),
+        "file": texts([record.file for record in records]),
+        "line": pa.array([record.line for record in records], pa.int64()),
+        "document": texts([record.document for record in records]),
+    }
 
 
 def _table(

@@ -1,7 +1,7 @@
 """Parquet written as a stream: to any open file, a row group at a time, without parts that are joined later.
 
-The columns are those of `polyseme.embed.writers.parquet` and, in front, `part`: the name of the file; after `name`,
-`line` and `document`: where the sentence begins and what it belongs to (null if that is not known).
+The columns are those of `polyseme.embed.writers.parquet`, but in place of `file` there is `part` in front: the name of
+this file.
 """
 
 import json
@@ -15,7 +15,7 @@ import pyarrow as pa
 from polyseme.arrays import Vectors
 from polyseme.embed.choices import NumberType
 from polyseme.embed.writers.base import Record, converted
-from polyseme.embed.writers.parquet import ROW_GROUP_BYTES, parquet_writer, records_table, texts
+from polyseme.embed.writers.parquet import ROW_GROUP_BYTES, parquet_writer, records_table
 from polyseme.text.readers import Sentence
 
 _OBJECT_BYTES = 512  # about what Python takes for a sentence besides its vectors
@@ -39,11 +39,10 @@ class ParquetStream:
         self, file: IO[bytes], *, part: str, like: Vectors, dtype: NumberType, metadata: Mapping[bytes, bytes]
     ) -> None:
         self._part, self._dtype = part, dtype
-        self._sentences: list[Sentence] = []
         self._records: list[Record] = []
         self._bytes = 0
         self.written = 0
-        empty = self._table([Sentence([])], [Record((), like.astype(dtype))]).slice(0, 0)
+        empty = self._table([Record((), like.astype(dtype))]).slice(0, 0)
         self._writer = parquet_writer(file, empty.schema.with_metadata(metadata))
 
     def write(self, sentence: Sentence, vectors: Vectors) -> None:
@@ -54,8 +53,7 @@ class ParquetStream:
         """
         number = self.written + len(self._records)
         stored = converted(vectors, self._dtype, where=f"{self._part}: sentence {number}")
-        self._sentences.append(sentence)
-        self._records.append(Record(sentence.tokens, stored, sentence.name))
+        self._records.append(Record.of(sentence, stored))
         self._bytes += stored.nbytes + _OBJECT_BYTES
         if self._bytes >= ROW_GROUP_BYTES:
             self._flush()
@@ -75,16 +73,11 @@ class ParquetStream:
 
     def _flush(self) -> None:
         if self._records:
-            self._writer.write_table(self._table(self._sentences, self._records))
+            self._writer.write_table(self._table(self._records))
             self.written += len(self._records)
-            self._sentences, self._records, self._bytes = [], [], 0
+            self._records, self._bytes = [], 0
 
-    def _table(self, sentences: list[Sentence], records: list[Record]) -> pa.Table:
-        table = records_table(self.written, records)
-        row = pa.array(table["sentence"].to_numpy() - self.written)  # (N,): the sentence of each row
-        lines = pa.array([sentence.line for sentence in sentences], pa.int64())
-        documents = texts([sentence.document for sentence in sentences])
-        place = table.schema.get_field_index("name") + 1
-        table = table.add_column(place, "document", documents.take(row)).add_column(place, "line", lines.take(row))
+    def _table(self, records: list[Record]) -> pa.Table:
+        table = records_table(self.written, records).drop_columns("file")
         parts = pa.array(np.full(len(table), self._part, dtype=object), pa.string())
         return table.add_column(0, "part", parts)

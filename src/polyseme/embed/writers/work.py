@@ -143,7 +143,10 @@ class GrowingFile:
 
 def write_rest(part: Part, records: Sequence[Record]) -> None:
     """Store records by themselves."""
-    details = [[record.tokens, record.name, record.vectors.dtype.str, record.vectors.shape] for record in records]
+    details = [
+        [one.tokens, [one.name, one.file, one.line, one.document], one.vectors.dtype.str, one.vectors.shape]
+        for one in records
+    ]
     vectors = b"".join(record.vectors.tobytes() for record in records)
     write_note(part, 0, 0, json.dumps(details).encode() + b"\n" + vectors)
 
@@ -170,9 +173,12 @@ def read_rest(folder: Path, first: int) -> tuple[Part | None, list[Record]]:
     return kept, records
 
 
-def _records(details: list[tuple[list[str], str | None, str, list[int]]], vectors: bytes) -> Iterator[Record]:
+def _records(
+    details: list[tuple[list[str], tuple[str | None, str | None, int | None, str | None], str, list[int]]],
+    vectors: bytes,
+) -> Iterator[Record]:
     place = 0
-    for tokens, name, dtype, shape in details:
+    for tokens, origin, dtype, shape in details:
         array = np.frombuffer(vectors, dtype, int(np.prod(shape)), place).reshape(shape)
         place += array.nbytes
-        yield Record(tuple(tokens), array, name)
+        yield Record(tuple(tokens), array, *origin)

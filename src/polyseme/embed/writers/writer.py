@@ -4,6 +4,7 @@ import contextlib
 import errno
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -121,7 +122,7 @@ class VectorWriter:
         number = self.taken
         self._check_shape(number, record)
         vectors = converted(record.vectors, self._dtype, where=f"{self._out}: sentence {number}", copy=copy)
-        self._hold(Record(tuple(record.tokens), vectors, record.name))
+        self._hold(replace(record, tokens=tuple(record.tokens), vectors=vectors))
         self._worth_keeping |= bool(record.tokens)
         if self._buffered_bytes >= self._part_bytes:
             self._hand_over()
