@@ -253,3 +253,16 @@ class TestWriting:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(MissingPart, match=r"pictures need matplotlib; run: pip install 'polyseme\[plots\]'"):
             plots.check_path(tmp_path / "a.png")
+
+
+def test_letters_of_arabic_are_joined() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+
+    def width(text: str) -> float:
+        return float(figure.text(0.1, 0.5, text).get_window_extent(renderer).width)
+
+    assert width("سلام") < 0.8 * width("\u200c".join("سلام"))  # a mark between letters keeps them apart
