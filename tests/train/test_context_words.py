@@ -14,7 +14,7 @@ from polyseme.nn.softmax import FullSoftmax
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.train.lm import context_words
 from polyseme.train.lm.batches import SentenceBatch
-from polyseme.train.lm.context_words import Away, ContextWords, kept_share
+from polyseme.train.lm.context_words import Away, ContextWords, Sample, kept_share
 from polyseme.train.lm.objective import Objective
 from polyseme.train.lm.run import train
 from polyseme.train.lm.settings import settings_of
@@ -93,13 +93,8 @@ def test_its_loss_is_that_of_a_plain_loop_and_leaves_the_softmax_alone(sampled: 
     states, targets = torch.randn(4, 2 * DIM, requires_grad=True), torch.tensor([4, 5, 6, 4])
     negatives = Negatives(np.array([3, 4, 0]), 5, len(OUTPUTS))
     rows = torch.arange(len(OUTPUTS))
-    got = context.nll(
-        Away(states, targets),
-        rows=rows if sampled else None,
-        weight=softmax.weight,
-        bias=softmax.bias,
-        negatives=negatives if sampled else None,
-    )
+    sample = Sample(rows, softmax.weight, softmax.bias, negatives) if sampled else None
+    got = context.nll(Away(states, targets), softmax, sample)
     log_kept = torch.from_numpy(np.log(np.maximum(kept_share(store), 1e-9))).float()
     correction = negatives.log_expected_count(rows)
     plain = torch.zeros(())

@@ -199,14 +199,10 @@ def nearest(
     Example: polyseme nearest news-index "Olivia signed to do a Broadway [play] for Garson" -k 10 --kwic 8
     """
     from polyseme.index.occurrence_index import OccurrenceIndex
-    from polyseme.text.marked import marked
-    from polyseme.text.segmentation import in_another_language
 
     form = form_of(as_json, as_csv)
     opened = OccurrenceIndex(index, model=query_model(model, options, vectors))
-    tokens, position = marked(sentence, opened.segmentation)
-    if (foreign := in_another_language(sentence, opened.segmentation)) is not None:
-        typer.echo(f"polyseme: {foreign}", err=True)
+    tokens, position = _query(opened, sentence)
     apart = _tell_if_cut(opened, tokens[position])
     search = partial(opened.nearest, tokens, position, k=k, words=words, group=group)
     found = search(only=only or None, document=document, label=label, exact=exact, whiten=whiten)
@@ -217,6 +213,16 @@ def nearest(
         return _print_found(found, opened.name, kwic)
     facts: Row = {"index": opened.name, "sentence": [*tokens], "position": position, "whitened": whiten}
     return print_results(form, "nearest", facts, _as_table(found, kwic))
+
+
+def _query(index: "OccurrenceIndex", sentence: str) -> tuple[list[str], int]:
+    """The tokens of a sentence and the position of its marked word; a sentence in another language is told."""
+    from polyseme.text.marked import marked
+    from polyseme.text.segmentation import in_another_language
+
+    if (foreign := in_another_language(sentence, index.segmentation)) is not None:
+        typer.echo(f"polyseme: {foreign}", err=True)
+    return marked(sentence, index.segmentation)
 
 
 def _as_table(found: "list[Occurrence]", kwic: int | None) -> Table:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from polyseme.nn.sampled_softmax import Negatives, sampled_nll
-from polyseme.nn.softmax import full_nll
+from polyseme.nn.softmax import FullSoftmax, full_nll
 from polyseme.train.lm.text_store import END, TextStore, chunks
 
 NEAREST, FURTHEST = 2, 10
@@ -30,6 +30,19 @@ class Away:
     """(n, 2P) of both directions."""
     targets: Tensor
     """(n,) the output word that both predict."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a softmax that take part in an update."""
+
+    rows: Tensor
+    """(R,) ascending."""
+    weight: Tensor
+    """(R, P)"""
+    bias: Tensor
+    """(R,)"""
+    negatives: Negatives
 
 
 class ContextWords(nn.Module):
@@ -75,33 +88,24 @@ class ContextWords(nn.Module):
         drawn = np.flatnonzero((uniform[1] < kept) & (summed[:, -1] > 0))
         return drawn, place[drawn, chosen[drawn]]
 
-    def nll(
-        self,
-        away: Away,
-        *,
-        rows: Tensor | None,
-        weight: Tensor,
-        bias: Tensor,
-        negatives: Negatives | None,
-    ) -> Tensor:
-        """Summed negative log-likelihood of the drawn words.
+    def nll(self, away: Away, softmax: FullSoftmax, sample: Sample | None = None) -> Tensor:
+        """Summed negative log-likelihood of the drawn words; the softmax does not learn from it.
 
         Args:
             away: What predicts what.
-            rows: (R,) which rows of the softmax are given; None for all.
-            weight: (R, P) those rows, which do not learn from this loss.
-            bias: (R,)
-            negatives: For a sampled softmax.
+            softmax: Whose rows are used.
+            sample: Which of them; all by default.
         """
         halves = away.states.chunk(2, dim=1)
         mapped = torch.cat([one(half) for one, half in zip(self.maps, halves, strict=True)])
-        kept = torch.from_numpy(np.log(np.maximum(self._kept, 1e-9))).to(bias)
-        # A word is drawn as often as it occurs, times the share of it that counts as a content word.
-        weight, bias = weight.detach(), bias.detach() + (kept if rows is None else kept[rows])
         both = away.targets.repeat(2)
-        if rows is None or negatives is None:
-            return full_nll(mapped, weight, bias, both)
-        return sampled_nll(mapped, weight, bias, rows=rows, targets=both, negatives=negatives)
+        # A word is drawn as often as it occurs, times the share of it that counts as a content word.
+        log_kept = torch.from_numpy(np.log(np.maximum(self._kept, 1e-9))).to(softmax.bias)
+        if sample is None:
+            return full_nll(mapped, softmax.weight.detach(), softmax.bias.detach() + log_kept, both)
+        bias = sample.bias.detach() + log_kept[sample.rows]
+        weight = sample.weight.detach()
+        return sampled_nll(mapped, weight, bias, rows=sample.rows, targets=both, negatives=sample.negatives)
 
 
 def kept_share(store: TextStore) -> NDArray[np.float64]:

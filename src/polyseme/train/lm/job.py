@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch import nn
 
 from polyseme.errors import OutputError
@@ -83,22 +84,22 @@ class LmJob(Job[BatchPlace]):
         self.sizes = store.sizes()
         noise = None if store.forms is None else CaseNoise(store.forms, settings.case_noise, settings.seed)
         self._batches = open_batches(store.training, settings, world.size * settings.accumulate, noise)
-        context = None
-        if settings.context_weight and softmax != "adaptive":
-            context = ContextWords(store, model.bilm_config.projection_dim).to(world.device)
-            self.network = nn.ModuleDict({"bilm": model.bilm, "context": context})
-        self._objective = Objective(
-            model.bilm,
-            store,
-            dropout=settings.dropout,
-            device=world.device,
-            context=context,
-            context_weight=settings.context_weight,
-        )
+        self._objective = self._open_objective(world.device)
         self._heldout = pieces(store.heldout, settings.max_sentence)
         self._negatives: Negatives | None = None
         self.evaluation_tokens = min(settings.heldout_tokens, int(self._heldout.starts[-1]))
         self._measured = settings.heldout_tokens
+
+    def _open_objective(self, device: torch.device) -> Objective:
+        """The loss; what a second one trains besides the biLM becomes a part of the network."""
+        bilm, settings, context = self.model.bilm, self.settings, None
+        if settings.context_weight and self.loss_name != "adaptive":
+            context = ContextWords(self.store, self.model.bilm_config.projection_dim).to(device)
+            self.network = nn.ModuleDict({"bilm": bilm, "context": context})
+        weight = settings.context_weight
+        return Objective(
+            bilm, self.store, dropout=settings.dropout, device=device, context=context, context_weight=weight
+        )
 
     def groups(self, epoch: int, start: int) -> Iterator[Group[BatchPlace]]:
         """See `Job`."""

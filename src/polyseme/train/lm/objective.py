@@ -15,7 +15,7 @@ from polyseme.nn.sampled_softmax import Negatives, sampled_nll
 from polyseme.nn.softmax import FullSoftmax
 from polyseme.train.engine.job import BatchLoss
 from polyseme.train.lm.batches import Batch, RowBatch, SentenceBatch
-from polyseme.train.lm.context_words import Away, ContextWords
+from polyseme.train.lm.context_words import Away, ContextWords, Sample
 from polyseme.train.lm.text_store import BEGIN, END, TextStore
 
 LayerState: TypeAlias = Any
@@ -57,17 +57,10 @@ class Objective:
 
     def __call__(self, batch: Batch, negatives: Negatives | None) -> BatchLoss:
         """The loss of one batch; sampled if there are negatives, else over the whole vocabulary."""
-        away: Away | None = None
-        if isinstance(batch, SentenceBatch):
-            states, targets, away = self._sentences(batch)
-        else:
-            states, targets = self._rows(batch)
+        states, targets, away = self._sentences(batch) if isinstance(batch, SentenceBatch) else self._rows(batch)
         states = nn.functional.dropout(states, self.dropout)
         if negatives is None:
-            total, besides = self.softmax.nll(states, targets), None
-            if away is not None:
-                assert isinstance(self.softmax, FullSoftmax)
-                besides = self._context(away, None, self.softmax.weight, self.softmax.bias, None)
+            total, besides = self.softmax.nll(states, targets), self._context(away)
             return BatchLoss(total, len(targets), len(targets) // 2, besides=besides)
         assert isinstance(self.softmax, FullSoftmax)
         drawn = torch.from_numpy(negatives.words).to(self.device)
@@ -76,14 +69,15 @@ class Objective:
         weight = self.softmax.weight.detach()[rows].requires_grad_()
         bias = self.softmax.bias.detach()[rows].requires_grad_()
         total = sampled_nll(states, weight, bias, rows=rows, targets=targets, negatives=negatives)
-        besides = None if away is None else self._context(away, rows, weight, bias, negatives)
-        return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias, besides)
+        sample = Sample(rows, weight, bias, negatives)
+        return BatchLoss(total, len(targets), len(targets) // 2, rows, weight, bias, self._context(away, sample))
 
-    def _context(
-        self, away: Away, rows: Tensor | None, weight: Tensor, bias: Tensor, negatives: Negatives | None
-    ) -> Tensor:
-        assert self.context is not None
-        return self.context_weight * self.context.nll(away, rows=rows, weight=weight, bias=bias, negatives=negatives)
+    def _context(self, away: Away | None, sample: Sample | None = None) -> Tensor | None:
+        """The second loss, if there is one; over the whole vocabulary without a sample."""
+        if away is None or self.context is None:
+            return None
+        assert isinstance(self.softmax, FullSoftmax)
+        return self.context_weight * self.context.nll(away, self.softmax, sample)
 
     def forget(self) -> None:
         """Forget the state of all rows."""
@@ -131,7 +125,7 @@ class Objective:
         states = nn.functional.embedding(rows[torch.from_numpy(places).to(self.device)], layer)
         return Away(states, self._outputs(batch.types[wanted]))
 
-    def _rows(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
+    def _rows(self, batch: RowBatch) -> tuple[Tensor, Tensor, None]:
         """Like `_sentences`, but starts from the state after the slot's last batch, where gradients stop."""
         encoder = self.bilm.encoder
         assert isinstance(encoder, LstmEncoder | GruEncoder)
@@ -151,7 +145,7 @@ class Objective:
         back = np.flatnonzero(batch.back.T.ravel() != BEGIN)
         states = torch.cat([ahead_rows[torch.from_numpy(ahead)], back_rows[torch.from_numpy(back)]])
         words = np.concatenate([batch.ahead_next.T.ravel()[ahead], batch.back_next.T.ravel()[back]])
-        return states, self._outputs(words)
+        return states, self._outputs(words), None
 
 
 def _cut(state: LayerState) -> LayerState:
