@@ -8,6 +8,7 @@ import torch
 from chains import MINI, Chain, write
 from tiny import tiny_config
 
+from polyseme.errors import InputError
 from polyseme.models.bilm import BiLM
 from polyseme.nn.sampled_softmax import Negatives
 from polyseme.nn.softmax import FullSoftmax
@@ -145,7 +146,28 @@ def test_a_run_with_it_learns_something_else_and_writes_a_model_like_any_other(t
     assert weights[0] != weights[1]
 
 
-def test_it_is_refused_where_it_cannot_be() -> None:
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_batch_without_two_content_words_has_nothing_to_learn_from_it(sampled: bool) -> None:
+    store = _store(LINE)
+    context, softmax = ContextWords(store, DIM), FullSoftmax(DIM, len(OUTPUTS))
+    negatives = Negatives(np.array([3, 4]), 2, len(OUTPUTS))
+    places, _ = context.draw(_types("<S> fish </S>"), (3,), np.zeros((2, 3)))
+    assert not len(places)
+    states = torch.zeros(0, 2 * DIM, requires_grad=True)
+    sample = Sample(torch.tensor([3, 4]), softmax.weight[3:5], softmax.bias[3:5], negatives) if sampled else None
+    loss = context.nll(Away(states, torch.zeros(0, dtype=torch.long)), softmax, sample)
+    loss.backward()
+    assert loss.item() == 0
+    assert all(parameter.grad is not None and not parameter.grad.any() for parameter in context.parameters())
+
+
+def test_it_is_refused_where_it_cannot_be(tmp_path: Path) -> None:
     for wrong in ({"layout": "rows"}, {"softmax": "adaptive"}):
-        with pytest.raises(Exception, match="context_weight is for layout 'sentences'"):
+        with pytest.raises(InputError, match="context_weight is for layout 'sentences'"):
             settings_of("tiny", context_weight=0.3, **wrong)
+    text = write(tmp_path / "text.txt", Chain().sentences(20, seed=1))
+    train(text, tmp_path / "adaptive", **{**MINI, "softmax": "adaptive", "updates": 1})
+    with pytest.raises(
+        InputError, match="context_weight needs a full softmax, but the model to start from has an adap"
+    ):
+        train(text, tmp_path / "more", start=tmp_path / "adaptive", context_weight=0.3, updates=1)

@@ -19,7 +19,7 @@ from polyseme.train.lm.text_store import END, TextStore, chunks
 NEAREST, FURTHEST = 2, 10
 """How many places away a predicted word is; the neighbours are what the language model itself predicts."""
 FREQUENT = 1e-4
-"""A word that makes up this share of the text is always a content word; a more frequent one only now and then."""
+"""A word that makes up at most this share of the text always counts as a content word; a more frequent one seldom."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ def choose_softmax(settings: LmSettings, words: int, start: Model | None) -> Sof
                 f"softmax {kind!r} was asked for, but the model to start from has {has} softmax, which is trained "
                 "further; leave out --softmax"
             )
+        if adaptive and settings.context_weight:
+            raise InputError(
+                "context_weight needs a full softmax, but the model to start from has an adaptive one; leave it out"
+            )
         if adaptive:
             return "adaptive"
     if kind == "auto":
