@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from polyseme.text.segmentation import Segmentation
 
 
+_FORMATS = "A bundled model (polyseme info names them), a model folder, a zip, an HDF5 weights file, "
 ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A bundled model (polyseme info names them), a model folder, a zip, an HDF5 weights file, a TensorFlow "
-        "checkpoint, an ELMoForManyLangs folder, or CoVe's weights with --vectors.",
+        help=f"{_FORMATS}a TensorFlow checkpoint, an ELMoForManyLangs folder, or CoVe's weights with --vectors.",
         show_default=False,
+    ),
+]
+PredictingModel = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help=f"{_FORMATS}or a TensorFlow checkpoint; it must have its softmax.", show_default=False
     ),
 ]
 OptionsFile = Annotated[

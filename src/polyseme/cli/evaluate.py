@@ -11,8 +11,8 @@ from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
     JsonFlag,
-    ModelArgument,
     OptionsFile,
+    PredictingModel,
     ProgressOption,
     SoftmaxFile,
     TextArgument,
@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 def evaluate(
-    model: ModelArgument,
+    model: PredictingModel,
     text: TextArgument,
     tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,

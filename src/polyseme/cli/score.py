@@ -13,8 +13,8 @@ from polyseme.cli.arguments import (
     DictionaryOption,
     FormatOption,
     JsonFlag,
-    ModelArgument,
     OptionsFile,
+    PredictingModel,
     ProgressOption,
     SoftmaxFile,
     TextArgument,
@@ -57,7 +57,7 @@ COLUMNS = tuple(
 
 
 def score(
-    model: ModelArgument,
+    model: PredictingModel,
     text: TextArgument,
     tokenize: TokenizeOption = "auto",
     dictionary: DictionaryOption = None,

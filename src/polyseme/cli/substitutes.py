@@ -8,8 +8,8 @@ from polyseme.cli.arguments import (
     CsvFlag,
     DictionaryOption,
     JsonFlag,
-    ModelArgument,
     OptionsFile,
+    PredictingModel,
     SoftmaxFile,
     TokenizeOption,
     VocabularyFile,
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def substitutes(
-    model: ModelArgument,
+    model: PredictingModel,
     sentence: Annotated[
         str,
         typer.Argument(help='A sentence with the word in brackets: "The river [bank] was steep".', show_default=False),

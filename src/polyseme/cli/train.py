@@ -41,7 +41,8 @@ def train(
         typer.Option(
             help="How raw text is split into sentences and tokens: as the text of the model --from was or, without "
             "one, by what the text looks like (auto); not at all (a line is a sentence of tokens between spaces); "
-            "into English words, Chinese words or characters."
+            "into English words, Chinese words, characters, or words of any language (unicode; where there are no "
+            "spaces between words: ja, th, km, lo, my)."
         ),
     ] = "auto",
     dictionary: DictionaryOption = None,

@@ -92,7 +92,7 @@ class OccurrenceIndex:
             corpus: The text: a `Corpus`, or sentences in memory, each a list of tokens.
             path: A new folder, or with ``append`` an index to add to.
             layers: Which vector: ``"top"``, ``"mean"`` or the number of a layer.
-            compression: ``"float16"``, ``"int8"`` (half of that) or ``"pq"`` (an eighth).
+            compression: ``"float16"``, ``"int8"`` (half of that) or ``"pq"`` (an eighth in memory, and int8 on disk).
             words: Only the occurrences of these words, as they are written here.
             sample: Only this share of the occurrences, always the same ones.
             resume: Continue an interrupted run with the same settings and text; at most a minute of its work is lost.

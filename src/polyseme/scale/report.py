@@ -18,7 +18,7 @@ from polyseme.text.repairs import Repairs
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleResult:
-    """What `embed_files` did.
+    """What `EmbedJob.run` did.
 
     Attributes:
         output: The folder of parts.

@@ -102,7 +102,7 @@ class TaskSettings(RunSettings):
 
 DEFAULTS: dict[TaskName, dict[str, object]] = {
     "tag": {"dropout": 0.3, "learning_rate": 3e-3},
-    "ner": {"train_static": True, "elmo_at": "input", "mix_l2": 0.1, "depth": 2, "dropout": 0.3, "epochs": 10},
+    "ner": {"train_static": True, "mix_l2": 0.1, "depth": 2, "dropout": 0.3, "epochs": 10},
     "classify": {
         "casing_dim": 0,
         "character_filters": 0,
@@ -175,12 +175,15 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "weight_decay",
         "warmup",
         "decay",
+        "decay_share",
+        "average",
         "clip",
         "batch_tokens",
         "accumulate",
         "fine_tune_rate",
         "precision",
         "device",
+        "threads",
     ),
     "Stopping, evaluation and checkpoints": (
         "updates",

@@ -54,7 +54,7 @@ class RunSettings(BaseModel):
     # How it learns.
     optimizer: OptimizerKind = Field("adamw", description="The optimiser.")
     learning_rate: Annotated[float, Field(gt=0)] = Field(2e-3, description="The highest learning rate.")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="Decay of weight matrices (adamw, muon).")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(0.01, description="Decay of weight matrices; adagrad has none.")
     warmup: Annotated[int, Field(ge=0)] = Field(
         200, description="Updates over which the rate rises from 0, but at most the first twentieth of the run."
     )
