@@ -22,7 +22,7 @@ def test_every_file_is_as_it_was_made() -> None:
     sums = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     files = {path.relative_to(BUNDLED).as_posix(): path for path in BUNDLED.glob("*/*")}
     assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == sums
-    assert sum(path.stat().st_size for path in files.values()) <= 64e6
+    assert sum(path.stat().st_size for path in files.values()) <= 48e6
 
 
 @pytest.mark.parametrize("name", NAMES)
