@@ -290,7 +290,7 @@ class TestInfo:
         assert lines[0].split() == ["model", "language", "about", "MB"]
         assert [line.split()[0] for line in lines[1:]] == names
         chinese = lines[1 + names.index("chinese-small")].split()
-        assert (chinese[1], chinese[-1]) == ("Chinese", "13.4")
+        assert (chinese[1], chinese[-1]) == ("Chinese", "13.5")
         assert "ELMo with 2 layers of 1,024 cells, vectors of 256 numbers, predicts 50,003 words" in lines[1]
         rows = run("info", "--csv").out.splitlines()
         assert rows[0] == "model,language,about,megabytes"

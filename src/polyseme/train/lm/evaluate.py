@@ -154,7 +154,7 @@ def evaluate(
     Example:
         >>> from polyseme.formats.detect import open_model
         >>> evaluate(open_model("english-small"), [["The", "river", "bank", "."]]).forward
-        160.55...
+        115.78...
     """
     _, vocabulary = model.output_layer(
         consequence="it has no perplexity",
